@@ -1,0 +1,2 @@
+//! ksm-node.
+fn main() {}

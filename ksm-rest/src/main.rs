@@ -1,0 +1,2 @@
+//! ksm-rest.
+fn main() {}

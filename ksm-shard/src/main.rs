@@ -1,0 +1,2 @@
+//! ksm-shard.
+fn main() {}

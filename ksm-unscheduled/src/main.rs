@@ -1,0 +1,2 @@
+//! ksm-unscheduled.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Builds, tests and measures the workspace.
+fn main() {}
