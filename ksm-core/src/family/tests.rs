@@ -1,0 +1,88 @@
+//! Writing samples and copying keys.
+
+use std::collections::BTreeMap;
+
+use super::*;
+
+fn map(entries: &[(&str, &str)]) -> BTreeMap<String, String> {
+    entries.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+}
+
+fn names(entries: &[(&str, &str)]) -> Vec<String> {
+    copied_labels("label", &map(entries), &KeyFilter::All)
+        .into_iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect()
+}
+
+fn write(labels: &[&str], base: &str, write: impl FnOnce(&mut Samples<'_>)) -> String {
+    let family =
+        FamilyInfo { name: "demo", kind: Kind::Gauge, stability: Stability::Stable, opt_in: false, labels, help: "h" };
+    let plan = Plan::new(&[], |_| true, KeyFilter::All, KeyFilter::None);
+    let mut out = Vec::new();
+    write(&mut Samples::new(&mut out, family, base.as_bytes(), &plan));
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn keys_become_snake_case_label_names() {
+    assert_eq!(
+        names(&[
+            ("camelCase", "1"),
+            ("app.kubernetes.io/name", "2"),
+            ("HTTPServer", "3"),
+            ("x1Y", "4"),
+            ("ümlaut", "5")
+        ]),
+        [
+            "label_httpserver=3",
+            "label_app_kubernetes_io_name=2",
+            "label_camel_case=1",
+            "label_x1_y=4",
+            "label__mlaut=5"
+        ]
+    );
+}
+
+#[test]
+fn conflicting_keys_are_numbered_past_every_name_in_use() {
+    // R14, https://github.com/kubernetes/kube-state-metrics/issues/3064
+    assert_eq!(
+        names(&[("Team.id.conflict1", "v0"), ("team-id", "v1"), ("team.id", "v2")]),
+        ["label_team_id_conflict1=v0", "label_team_id_conflict2=v1", "label_team_id_conflict3=v2"]
+    );
+    assert_eq!(names(&[("a-b", "1"), ("a.b", "2")]), ["label_a_b_conflict1=1", "label_a_b_conflict2=2"]);
+}
+
+#[test]
+fn a_repeated_series_is_written_once_and_the_first_value_wins() {
+    for n in [2, 31, 32, 33, 200] {
+        let text = write(&["k"], "", |out| {
+            for round in 0..2 {
+                for i in 0..n {
+                    out.sample(&[&i.to_string()], round);
+                }
+            }
+        });
+        assert_eq!(text.lines().count(), n);
+        assert!(text.lines().all(|line| line.ends_with(" 0")));
+    }
+}
+
+#[test]
+fn samples_without_any_label_have_no_braces() {
+    assert_eq!(write(&[], "", |out| out.value(1)), "demo 1\n");
+    assert_eq!(write(&["k"], "", |out| out.sample(&["v"], true)), "demo{k=\"v\"} 1\n");
+    assert_eq!(write(&[], "a=\"b\"", |out| out.value(0.5)), "demo{a=\"b\"} 0.5\n");
+    assert_eq!(write(&["k"], "a=\"b\"", |out| out.sample(&[""], 2)), "demo{a=\"b\",k=\"\"} 2\n");
+}
+
+#[test]
+fn copied_labels_need_a_filter_but_no_match() {
+    assert_eq!(write(&[], "a=\"b\"", |out| out.copied_annotations(&map(&[("k", "v")]))), "");
+    assert_eq!(write(&[], "a=\"b\"", |out| out.copied_object_labels(&map(&[]))), "demo{a=\"b\"} 1\n");
+    assert_eq!(
+        write(&[], "a=\"b\"", |out| out.copied_object_labels(&map(&[("k", "v\"")]))),
+        "demo{a=\"b\",label_k=\"v\\\"\"} 1\n"
+    );
+}

@@ -1,0 +1,112 @@
+//! Families and base labels that many resources share, made from one place.
+
+use crate::family::{Family, Samples, Stability};
+use crate::resource::BaseLabel;
+use crate::view::Object;
+
+/// Base label `namespace`.
+pub(super) const fn namespace<V: Object>() -> BaseLabel<V> {
+    BaseLabel { name: "namespace", value: |object| &object.metadata().namespace }
+}
+
+/// Base label with the object's name.
+pub(super) const fn name<V: Object>(label: &'static str) -> BaseLabel<V> {
+    BaseLabel { name: label, value: |object| &object.metadata().name }
+}
+
+/// Base label `uid`.
+pub(super) const fn uid<V: Object>() -> BaseLabel<V> {
+    BaseLabel { name: "uid", value: |object| &object.metadata().uid }
+}
+
+/// `*_created`: when the object was created.
+pub(super) const fn created<V: Object>(name: &'static str, stability: Stability) -> Family<V> {
+    Family::gauge(
+        name,
+        stability,
+        &[],
+        "When the object was created, in seconds since the Unix epoch.",
+        |object, out| {
+            out.time(object.metadata().creation_timestamp.as_ref());
+        },
+    )
+}
+
+/// `*_deletion_timestamp`: when an object that is being deleted is to be gone.
+pub(super) const fn deletion_timestamp<V: Object>(name: &'static str, stability: Stability) -> Family<V> {
+    Family::gauge(
+        name,
+        stability,
+        &[],
+        "When the object is to be gone, in seconds since the Unix epoch; only while it is being deleted.",
+        |object, out| out.time(object.metadata().deletion_timestamp.as_ref()),
+    )
+}
+
+/// `*_labels`: labels of the object that `--metric-labels-allowlist` names.
+pub(super) const fn labels<V: Object>(name: &'static str, stability: Stability) -> Family<V> {
+    Family::gauge(
+        name,
+        stability,
+        &[],
+        "Labels of the object, those that --metric-labels-allowlist names; always 1.",
+        |object, out| out.copied_object_labels(&object.metadata().labels),
+    )
+}
+
+/// `*_annotations`: annotations of the object that `--metric-annotations-allowlist` names.
+pub(super) const fn annotations<V: Object>(name: &'static str, stability: Stability) -> Family<V> {
+    Family::gauge(
+        name,
+        stability,
+        &[],
+        "Annotations of the object, those that --metric-annotations-allowlist names; always 1.",
+        |object, out| out.copied_annotations(&object.metadata().annotations),
+    )
+}
+
+/// `*_metadata_generation`: which generation of the desired state the object has.
+pub(super) const fn generation<V: Object>(name: &'static str, stability: Stability) -> Family<V> {
+    Family::gauge(
+        name,
+        stability,
+        &[],
+        "Generation of the desired state; it grows with every change of the spec.",
+        |object, out| out.value(object.metadata().generation),
+    )
+}
+
+/// `*_metadata_resource_version`: the object's resource version, where it is a number.
+pub(super) const fn resource_version<V: Object>(name: &'static str, stability: Stability) -> Family<V> {
+    Family::gauge(
+        name,
+        stability,
+        &[],
+        "Resource version of the object as a number; good only for seeing changes.",
+        |object, out| {
+            out.optional(object.metadata().resource_version.parse::<f64>().ok());
+        },
+    )
+}
+
+/// `*_owner` with the controller flag: one sample an owner, one of empty labels where there is none.
+pub(super) const fn owner<V: Object>(name: &'static str, stability: Stability) -> Family<V> {
+    Family::gauge(
+        name,
+        stability,
+        &["owner_kind", "owner_name", "owner_is_controller"],
+        "Owners of the object, one sample each, empty labels where it has none; always 1.",
+        owners_with_controller,
+    )
+}
+
+fn owners_with_controller<V: Object>(object: &V, out: &mut Samples<'_>) {
+    let owners = &object.metadata().owner_references;
+    if owners.is_empty() {
+        out.sample(&["", "", ""], 1);
+    }
+    for owner in owners {
+        let is_controller = if owner.controller == Some(true) { "true" } else { "false" };
+        out.sample(&[&owner.kind, &owner.name, is_controller], 1);
+    }
+}
