@@ -8,4 +8,7 @@ pub mod family;
 pub mod resource;
 pub mod resources;
 pub mod shard;
+pub mod store;
 pub mod view;
+#[cfg(feature = "runtime")]
+pub mod watch;
