@@ -1,8 +1,16 @@
 //! List/watch: keeps one store equal to what the API server has of one resource.
 
+mod backoff;
+mod error;
 mod progress;
+mod request;
+mod session;
+mod stream;
+mod wire;
 
 use std::sync::Arc;
+
+use tracing::{Instrument, info_span};
 
 pub use progress::{Count, Filtering, Phase, Progress};
 
@@ -34,7 +42,11 @@ pub struct Watch {
 impl Watch {
     /// Lists and watches for ever; ends only by being dropped.
     pub async fn run(self, client: kube::Client) {
-        drop((self.resource, client));
-        std::future::pending().await
+        let resource = self.resource.descriptor().plural;
+        let span = match &self.namespace {
+            Some(namespace) => info_span!("watch", resource, namespace),
+            None => info_span!("watch", resource),
+        };
+        session::Session::new(self, client).run().instrument(span).await;
     }
 }

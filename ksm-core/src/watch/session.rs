@@ -1,0 +1,441 @@
+//! The list/watch state machine.
+//!
+//! ```text
+//!            ┌─────────── 410, broken stream ────────────┐
+//!            ▼                                           │
+//!        Listing ── complete: swapped in whole ──▶ Watching ──┐ ended, cut: resumed from the last version
+//!          │  ▲                                      ▲  └─────┘
+//!  failed  ▼  │ pause                                │
+//!        BackingOff ─────────────────────────────────┘ pause
+//! ```
+//!
+//! A list is built aside, so until it is complete, and through every failure, the old view stays served.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::time::{Instant, sleep, timeout_at};
+use tracing::{debug, info, trace, warn};
+
+use super::backoff::Backoff;
+use super::error::{Chain, WatchError};
+use super::progress::{Filtering, Phase, Progress};
+use super::request::{INITIAL_EVENTS_END, Page, Target};
+use super::stream::{Answer, Item, LIST_IDLE, WATCH_IDLE, WatchStream};
+use super::wire::{Event, EventKind, List, ListMeta, ListPart, decode_meta};
+use super::Watch;
+use crate::family::Plan;
+use crate::resource::{AnyResource, Rendered};
+use crate::shard::Shard;
+use crate::store::{ObjectKey, Objects, Store};
+use crate::view::{DecodeError, Encoding};
+
+/// A streamed list that brings no object for this long and does not say that it is complete never will
+/// (<https://github.com/kubernetes/kubernetes/issues/122805>).
+const STREAM_QUIET: Duration = Duration::from_secs(10);
+
+/// How long an API server that cannot stream lists is not asked to again.
+const STREAM_RETRY: Duration = Duration::from_secs(600);
+
+/// A watch that ends sooner, with no event, is a failure: asking again at once would spin.
+const SHORTEST_WATCH: Duration = Duration::from_secs(1);
+
+/// Objects that fail are named in warnings up to this many a list or watch, then only counted.
+const NAMED_FAILURES: u32 = 10;
+
+pub(super) struct Session {
+    client: kube::Client,
+    /// What to read, before it is known whether the API server filters by shard.
+    target: Target,
+    use_cache: bool,
+    store: Store,
+    reader: ObjectReader,
+    progress: Arc<Progress>,
+    backoff: Backoff,
+    /// Until when lists are not streamed, because the API server could not.
+    paged_until: Option<Instant>,
+    failing: bool,
+    started: Instant,
+}
+
+/// A list read to its end.
+struct Listed {
+    target: Target,
+    objects: Objects,
+    /// Version to watch from.
+    version: String,
+    /// The stream that goes on with the changes, if the list was streamed.
+    stream: Option<WatchStream>,
+}
+
+impl Session {
+    pub(super) fn new(watch: Watch, client: kube::Client) -> Self {
+        let descriptor = watch.resource.descriptor();
+        let target = Target::new(descriptor, watch.namespace.as_deref(), watch.field_selector.as_deref());
+        let reader = ObjectReader {
+            resource: watch.resource,
+            plan: watch.plan,
+            shard: watch.shard,
+            progress: Arc::clone(&watch.progress),
+            rendered: Rendered::default(),
+            failures: 0,
+        };
+        Self {
+            client,
+            target,
+            use_cache: watch.use_cache,
+            store: watch.store,
+            reader,
+            progress: watch.progress,
+            backoff: Backoff::new(),
+            paged_until: None,
+            failing: false,
+            started: Instant::now(),
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        loop {
+            match self.list().await {
+                Ok(listed) => self.follow(listed).await,
+                Err(error) => {
+                    self.progress.lists_failed.add(1);
+                    self.progress.set_refused(error.is_refusal());
+                    self.pause(&error, "list failed").await;
+                }
+            }
+        }
+    }
+
+    /// Reads the whole list aside.
+    async fn list(&mut self) -> Result<Listed, WatchError> {
+        self.progress.set_phase(Phase::Listing);
+        self.reader.failures = 0;
+        let target = self.sharded_target().await?;
+        if self.paged_until.is_none_or(|until| Instant::now() >= until) {
+            match self.streamed_list(&target).await {
+                Err(error) if error.means_no_streaming() => {
+                    debug!(error = %Chain(&error), "no streamed list, reading pages");
+                    self.paged_until = Some(Instant::now() + STREAM_RETRY);
+                }
+                result => return result,
+            }
+        }
+        self.paged_list(&target).await
+    }
+
+    /// What to ask for: with the shard selector if the API server says that it filters by it, without if it does not.
+    async fn sharded_target(&self) -> Result<Target, WatchError> {
+        let shard = self.reader.shard;
+        let Some(selector) = shard.selector() else {
+            self.progress.set_filtering(if shard.is_whole() { Filtering::None } else { Filtering::Local });
+            return Ok(self.target.clone());
+        };
+        let target = self.target.clone().with_shard_selector(Some(selector));
+        let echoed = match page_of(&self.client, &self.progress, target.probe(), &mut |_, _| Ok(())).await {
+            Ok(meta) => meta.shard_info.is_some_and(|info| !info.selector.is_empty()),
+            Err(error) if error.means_no_shard_selector() => {
+                debug!(error = %Chain(&error), "shard selector refused, filtering locally");
+                false
+            }
+            Err(error) => return Err(error),
+        };
+        self.progress.set_filtering(if echoed { Filtering::ServerSide } else { Filtering::Local });
+        Ok(if echoed { target } else { self.target.clone() })
+    }
+
+    async fn paged_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
+        let mut objects = self.store.replacement();
+        let (mut version, mut token) = (None, None::<String>);
+        loop {
+            let page = match &token {
+                Some(token) => Page::Continue(token),
+                None if self.use_cache => Page::Cached,
+                None => Page::First,
+            };
+            let request = target.list(page);
+            let reader = &mut self.reader;
+            let meta = page_of(&self.client, &self.progress, request, &mut |encoding, bytes| {
+                reader.added(&mut objects, encoding, bytes).map(drop)
+            })
+            .await?;
+            // All pages are of the version of the first.
+            version.get_or_insert(meta.resource_version);
+            if meta.continue_token.is_empty() {
+                break;
+            }
+            token = Some(meta.continue_token);
+        }
+        Ok(Listed { target: target.clone(), objects, version: version.unwrap_or_default(), stream: None })
+    }
+
+    async fn streamed_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
+        let request = target.stream(self.use_cache, watch_seconds());
+        let mut stream = WatchStream::new(Answer::open(&self.client, request, WATCH_IDLE).await?);
+        let encoding = stream.encoding();
+        let mut objects = self.store.replacement();
+        let mut last_object = Instant::now();
+        loop {
+            let item = timeout_at(last_object + STREAM_QUIET, stream.next(&self.progress));
+            let event = match item.await.map_err(|_| WatchError::Unfinished)?? {
+                Item::Event(event) => event,
+                Item::Drained => continue,
+                Item::End => return Err(WatchError::Unfinished),
+            };
+            match event {
+                Event::Object { kind: EventKind::Bookmark, object } => {
+                    let meta = decode_meta(encoding, &object)?;
+                    if meta.annotations.get(INITIAL_EVENTS_END).is_some_and(|value| value == "true") {
+                        let (target, version) = (target.clone(), meta.resource_version);
+                        return Ok(Listed { target, objects, version, stream: Some(stream) });
+                    }
+                }
+                Event::Object { kind: EventKind::Deleted, object } => {
+                    objects.delete(ObjectKey::new(&decode_meta(encoding, &object)?));
+                }
+                Event::Object { object, .. } => {
+                    self.reader.added(&mut objects, encoding, &object)?;
+                    last_object = Instant::now();
+                }
+                Event::Error(status) => return Err(WatchError::from_event(status)),
+            }
+        }
+    }
+
+    /// Swaps the list in and keeps up with changes until the list must be read anew.
+    async fn follow(&mut self, listed: Listed) {
+        let Listed { target, objects, mut version, mut stream } = listed;
+        self.swap_in(objects);
+        loop {
+            self.progress.set_phase(Phase::Watching);
+            let opened = Instant::now();
+            let before = self.progress.events.get();
+            let open = match stream.take() {
+                Some(stream) => Ok(stream),
+                None => Answer::open(&self.client, target.watch(&version, watch_seconds()), WATCH_IDLE)
+                    .await
+                    .map(WatchStream::new),
+            };
+            let result = match open {
+                Ok(stream) => self.read_events(stream, &mut version).await,
+                Err(error) => Err(error),
+            };
+            self.store.publish();
+            let fruitless = self.progress.events.get() == before && opened.elapsed() < SHORTEST_WATCH;
+            match result {
+                Ok(()) => {
+                    self.progress.watches_succeeded.add(1);
+                    trace!(resource_version = version, "watch ended");
+                    if fruitless {
+                        self.pause(&WatchError::Idle(Duration::ZERO), "watch ended at once").await;
+                    }
+                }
+                Err(error) if error.is_gone() => {
+                    self.progress.watches_succeeded.add(1);
+                    debug!(error = %Chain(&error), "resource version too old, relisting");
+                    if fruitless {
+                        self.pause(&error, "watch cannot start").await;
+                    }
+                    return;
+                }
+                Err(error) => {
+                    self.progress.watches_failed.add(1);
+                    self.pause(&error, "watch failed").await;
+                    if error.is_broken_stream() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    fn swap_in(&mut self, objects: Objects) {
+        let now = now_ms();
+        self.store.replace(objects);
+        self.progress.lists_succeeded.add(1);
+        self.progress.last_list_ms.set(now);
+        self.progress.last_event_ms.set(now);
+        self.recovered();
+        if self.progress.is_synced() {
+            self.progress.relists.add(1);
+            debug!(objects = self.store.len(), "relisted");
+        } else {
+            let duration_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+            self.progress.sync_duration_ms.set(duration_ms.max(1));
+            info!(objects = self.store.len(), duration_ms, "synced");
+        }
+        self.progress.set_synced();
+    }
+
+    /// Applies events until the API server ends the watch (`Ok`) or something fails.
+    async fn read_events(&mut self, mut stream: WatchStream, version: &mut String) -> Result<(), WatchError> {
+        let encoding = stream.encoding();
+        self.reader.failures = 0;
+        loop {
+            let event = match stream.next(&self.progress).await? {
+                Item::Event(event) => event,
+                Item::Drained => {
+                    self.store.publish();
+                    continue;
+                }
+                Item::End => return Ok(()),
+            };
+            if self.failing {
+                self.recovered();
+            }
+            self.progress.last_event_ms.set(now_ms());
+            let (kind, object) = match event {
+                Event::Object { kind, object } => (kind, object),
+                Event::Error(status) => return Err(WatchError::from_event(status)),
+            };
+            match kind {
+                EventKind::Bookmark => *version = decode_meta(encoding, &object)?.resource_version,
+                EventKind::Deleted => {
+                    let meta = decode_meta(encoding, &object)?;
+                    if meta.uid.is_empty() && meta.name.is_empty() {
+                        return Err(WatchError::NoMetadata);
+                    }
+                    self.store.delete(ObjectKey::new(&meta));
+                    *version = meta.resource_version;
+                }
+                EventKind::Added | EventKind::Modified => {
+                    if let Some(object_version) = self.reader.added(&mut self.store, encoding, &object)? {
+                        *version = object_version;
+                    }
+                }
+            }
+            self.progress.events.add(1);
+        }
+    }
+
+    /// Says once that something is wrong, and waits.
+    async fn pause(&mut self, error: &WatchError, what: &'static str) {
+        let delay = self.backoff.next(error.retry_after());
+        let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+        if self.failing {
+            debug!(delay_ms, error = %Chain(error), "{what} again");
+        } else {
+            warn!(delay_ms, error = %Chain(error), "{what}, retrying until it works; what was read before stays served");
+        }
+        self.failing = true;
+        self.progress.set_phase(Phase::BackingOff);
+        sleep(delay).await;
+    }
+
+    fn recovered(&mut self) {
+        if std::mem::take(&mut self.failing) {
+            info!("working again");
+        }
+    }
+}
+
+/// Where decoded objects go: a list under construction, or the store.
+trait Sink {
+    fn apply(&mut self, key: ObjectKey, rendered: &Rendered);
+}
+
+impl Sink for Objects {
+    fn apply(&mut self, key: ObjectKey, rendered: &Rendered) {
+        Objects::apply(self, key, rendered);
+    }
+}
+
+impl Sink for Store {
+    fn apply(&mut self, key: ObjectKey, rendered: &Rendered) {
+        Store::apply(self, key, rendered);
+    }
+}
+
+/// Turns encoded objects into text.
+struct ObjectReader {
+    resource: &'static dyn AnyResource,
+    plan: Plan,
+    shard: Shard,
+    progress: Arc<Progress>,
+    rendered: Rendered,
+    failures: u32,
+}
+
+impl ObjectReader {
+    /// Puts an object that is new or has changed into `sink`, if this shard owns it. Returns its resource version, or
+    /// `None` if it does not decode: that is counted and logged, costs only this object, and what was served of it stays.
+    fn added(
+        &mut self,
+        sink: &mut impl Sink,
+        encoding: Encoding,
+        bytes: &[u8],
+    ) -> Result<Option<String>, WatchError> {
+        let shard = self.shard;
+        let mut identity = None;
+        let mut admit = |meta: &crate::view::ObjectMeta| {
+            if meta.uid.is_empty() && meta.name.is_empty() {
+                return false;
+            }
+            identity = Some((ObjectKey::new(meta), meta.resource_version.clone()));
+            shard.owns(&meta.uid)
+        };
+        // A panic of a generator is contained to its object; nothing it could have left half done is used again.
+        let rendered = catch_unwind(AssertUnwindSafe(|| {
+            self.resource.render(encoding, bytes, &self.plan, &mut admit, &mut self.rendered)
+        }))
+        .unwrap_or_else(|_| Err(DecodeError::new("a generator panicked")));
+        match (rendered, identity) {
+            (Ok(true), Some((key, version))) => {
+                sink.apply(key, &self.rendered);
+                Ok(Some(version))
+            }
+            (Ok(_), Some((_, version))) => {
+                self.progress.foreign_objects.add(1);
+                Ok(Some(version))
+            }
+            (Ok(_), None) => Err(WatchError::NoMetadata),
+            (Err(error), _) => Ok(self.failed(&error, encoding, bytes)),
+        }
+    }
+
+    fn failed(&mut self, error: &DecodeError, encoding: Encoding, bytes: &[u8]) -> Option<String> {
+        self.progress.object_errors.add(1);
+        self.failures += 1;
+        let meta = decode_meta(encoding, bytes).ok();
+        if self.failures <= NAMED_FAILURES {
+            let (namespace, name) = meta.as_ref().map_or(("", ""), |meta| (&meta.namespace, &meta.name));
+            warn!(namespace, name, %error, "object skipped, it does not decode");
+        }
+        meta.map(|meta| meta.resource_version).filter(|version| !version.is_empty())
+    }
+}
+
+/// Reads one page of a list.
+async fn page_of(
+    client: &kube::Client,
+    progress: &Progress,
+    request: http::Request<kube::client::Body>,
+    object: &mut (dyn FnMut(Encoding, &[u8]) -> Result<(), WatchError> + Send),
+) -> Result<ListMeta, WatchError> {
+    let mut answer = Answer::open(client, request, LIST_IDLE).await?;
+    let encoding = answer.encoding;
+    let mut list = List::new(encoding);
+    let mut meta = ListMeta::default();
+    while let Some(bytes) = answer.chunk(progress).await? {
+        list.push(&bytes);
+        while let Some(part) = list.next()? {
+            match part {
+                ListPart::Object(bytes) => object(encoding, &bytes)?,
+                ListPart::Meta(found) => meta = found,
+            }
+        }
+    }
+    Ok(list.finish()?.unwrap_or(meta))
+}
+
+/// How long the API server is asked to keep a watch open: 5 to 10 minutes, spread so that not all end together.
+fn watch_seconds() -> u32 {
+    fastrand::u32(300..600)
+}
+
+/// Milliseconds since the Unix epoch.
+fn now_ms() -> u64 {
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
+}
