@@ -95,11 +95,15 @@ status:
 #[test]
 fn fixed_labels_are_there_even_when_empty() {
     // R15, https://github.com/kubernetes/kube-state-metrics/issues/2539
-    check(&RESOURCE, "{metadata: {name: bare}, spec: {taints: [{key: k, effect: NoSchedule}]}}", expect![[r#"
+    check(
+        &RESOURCE,
+        "{metadata: {name: bare}, spec: {taints: [{key: k, effect: NoSchedule}]}}",
+        expect![[r#"
         kube_node_info{node="bare",kernel_version="",os_image="",container_runtime_version="",kubelet_version="",kubeproxy_version="deprecated",provider_id="",pod_cidr="",system_uuid="",internal_ip=""} 1
         kube_node_spec_taint{node="bare",key="k",value="",effect="NoSchedule"} 1
         kube_node_spec_unschedulable{node="bare"} 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -150,7 +154,7 @@ status:
             kube_node_status_capacity{node="n",resource="cpu",unit="core"} 0.001
             kube_node_status_capacity{node="n",resource="ephemeral_storage",unit="byte"} 1.125899906842624e+16
             kube_node_status_capacity{node="n",resource="example_com_half",unit="integer"} 0.5
-            kube_node_status_capacity{node="n",resource="hugepages_1Gi",unit="byte"} 9.223372036854774e+15
+            kube_node_status_capacity{node="n",resource="hugepages_1Gi",unit="byte"} 9.223372036854776e+15
             kube_node_status_capacity{node="n",resource="hugepages_2Mi",unit="byte"} 1.2345678901234567e+19
             kube_node_status_capacity{node="n",resource="memory",unit="byte"} 1.152921504606847e+18
             kube_node_status_capacity{node="n",resource="storage",unit="byte"} 1.5
