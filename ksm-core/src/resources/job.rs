@@ -31,7 +31,7 @@ const FAMILIES: &[Family<Job>] = &[
     common::exists("kube_job_info", Stable),
     common::created("kube_job_created", Stable),
     Family::gauge("kube_job_spec_parallelism", Stable, &[], "Pods that the Job may run at a time.", |job, out| {
-        out.optional(job.spec.parallelism)
+        out.optional(job.spec.parallelism);
     }),
     Family::gauge(
         "kube_job_spec_completions",
@@ -48,7 +48,7 @@ const FAMILIES: &[Family<Job>] = &[
         |job, out| out.optional(job.spec.active_deadline_seconds),
     ),
     Family::gauge("kube_job_status_succeeded", Stable, &[], "Pods of the Job that succeeded.", |job, out| {
-        out.value(job.status.succeeded)
+        out.value(job.status.succeeded);
     }),
     Family::gauge(
         "kube_job_status_failed",
@@ -66,7 +66,7 @@ const FAMILIES: &[Family<Job>] = &[
         |job, out| out.value(job.status.active),
     ),
     Family::gauge("kube_job_status_ready", Experimental, &[], "Pods of the Job that are ready.", |job, out| {
-        out.value(job.status.ready.unwrap_or(0))
+        out.value(job.status.ready.unwrap_or(0));
     }),
     Family::gauge(
         "kube_job_complete",

@@ -34,16 +34,24 @@ data: {key: value}
 
 #[test]
 fn what_is_not_set_gives_no_sample() {
-    check(&RESOURCE, "metadata: {namespace: ns, name: cm}", expect![[r#"
+    check(
+        &RESOURCE,
+        "metadata: {namespace: ns, name: cm}",
+        expect![[r#"
         kube_configmap_info{namespace="ns",configmap="cm"} 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_resource_version_that_is_no_number_gives_no_sample() {
-    check(&RESOURCE, "metadata: {namespace: ns, name: cm, resourceVersion: abc}", expect![[r#"
+    check(
+        &RESOURCE,
+        "metadata: {namespace: ns, name: cm, resourceVersion: abc}",
+        expect![[r#"
         kube_configmap_info{namespace="ns",configmap="cm"} 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

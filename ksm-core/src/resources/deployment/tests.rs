@@ -5,10 +5,8 @@ use expect_test::expect;
 use super::RESOURCE;
 use crate::resources::testing::{Options, check, check_with, everything, only};
 
-const ROLLING_UPDATE: &[&str] = &["kube_deployment_spec_replicas", "kube_deployment_spec_strategy_rollingupdate"];
-
 fn rolling_update() -> Options {
-    only(ROLLING_UPDATE)
+    only(&["kube_deployment_spec_replicas", "kube_deployment_spec_strategy_rollingupdate"])
 }
 
 #[test]
@@ -75,7 +73,10 @@ status:
 
 #[test]
 fn missing_counters_are_zero_and_unset_fields_give_no_sample() {
-    check(&RESOURCE, "metadata: {namespace: ns, name: web}", expect![[r#"
+    check(
+        &RESOURCE,
+        "metadata: {namespace: ns, name: web}",
+        expect![[r#"
         kube_deployment_owner{namespace="ns",deployment="web",owner_kind="",owner_name=""} 1
         kube_deployment_status_replicas{namespace="ns",deployment="web"} 0
         kube_deployment_status_replicas_ready{namespace="ns",deployment="web"} 0
@@ -85,7 +86,8 @@ fn missing_counters_are_zero_and_unset_fields_give_no_sample() {
         kube_deployment_status_observed_generation{namespace="ns",deployment="web"} 0
         kube_deployment_spec_paused{namespace="ns",deployment="web"} 0
         kube_deployment_metadata_generation{namespace="ns",deployment="web"} 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

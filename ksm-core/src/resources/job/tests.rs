@@ -67,14 +67,18 @@ status:
 #[test]
 fn missing_counters_are_zero_and_unset_fields_give_no_sample() {
     // R05, https://github.com/kubernetes/kube-state-metrics/issues/1324
-    check(&RESOURCE, "metadata: {namespace: team-a, name: report-new}", expect![[r#"
+    check(
+        &RESOURCE,
+        "metadata: {namespace: team-a, name: report-new}",
+        expect![[r#"
         kube_job_info{namespace="team-a",job_name="report-new"} 1
         kube_job_status_succeeded{namespace="team-a",job_name="report-new"} 0
         kube_job_status_failed{namespace="team-a",job_name="report-new"} 0
         kube_job_status_active{namespace="team-a",job_name="report-new"} 0
         kube_job_status_ready{namespace="team-a",job_name="report-new"} 0
         kube_job_owner{namespace="team-a",job_name="report-new",owner_kind="",owner_name="",owner_is_controller=""} 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -63,14 +63,22 @@ status:
 
 #[test]
 fn an_unknown_phase_is_neither_of_the_known_ones() {
-    check(&RESOURCE, "{metadata: {name: team-a}, status: {phase: Dreaming}}", expect![[r#"
+    check(
+        &RESOURCE,
+        "{metadata: {name: team-a}, status: {phase: Dreaming}}",
+        expect![[r#"
         kube_namespace_status_phase{namespace="team-a",phase="Active"} 0
         kube_namespace_status_phase{namespace="team-a",phase="Terminating"} 0
-    "#]]);
-    check(&RESOURCE, "metadata: {name: team-a}", expect![[r#"
+    "#]],
+    );
+    check(
+        &RESOURCE,
+        "metadata: {name: team-a}",
+        expect![[r#"
         kube_namespace_status_phase{namespace="team-a",phase="Active"} 0
         kube_namespace_status_phase{namespace="team-a",phase="Terminating"} 0
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

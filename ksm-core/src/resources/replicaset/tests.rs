@@ -47,14 +47,18 @@ status:
 
 #[test]
 fn missing_counters_are_zero_and_unset_fields_give_no_sample() {
-    check(&RESOURCE, "metadata: {namespace: ns, name: web-1}", expect![[r#"
+    check(
+        &RESOURCE,
+        "metadata: {namespace: ns, name: web-1}",
+        expect![[r#"
         kube_replicaset_status_replicas{namespace="ns",replicaset="web-1"} 0
         kube_replicaset_status_fully_labeled_replicas{namespace="ns",replicaset="web-1"} 0
         kube_replicaset_status_ready_replicas{namespace="ns",replicaset="web-1"} 0
         kube_replicaset_status_observed_generation{namespace="ns",replicaset="web-1"} 0
         kube_replicaset_metadata_generation{namespace="ns",replicaset="web-1"} 0
         kube_replicaset_owner{namespace="ns",replicaset="web-1",owner_kind="",owner_name="",owner_is_controller=""} 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -38,11 +38,15 @@ type: kubernetes.io/service-account-token
 
 #[test]
 fn labels_are_there_even_when_empty() {
-    check(&RESOURCE, "metadata: {namespace: ns, name: token}", expect![[r#"
+    check(
+        &RESOURCE,
+        "metadata: {namespace: ns, name: token}",
+        expect![[r#"
         kube_secret_info{namespace="ns",secret="token"} 1
         kube_secret_type{namespace="ns",secret="token",type=""} 1
         kube_secret_owner{namespace="ns",secret="token",owner_kind="",owner_name="",owner_is_controller=""} 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

@@ -51,10 +51,14 @@ status:
 
 #[test]
 fn fixed_labels_are_there_even_when_empty() {
-    check(&RESOURCE, "metadata: {namespace: ns, name: web}", expect![[r#"
+    check(
+        &RESOURCE,
+        "metadata: {namespace: ns, name: web}",
+        expect![[r#"
         kube_service_info{namespace="ns",service="web",uid="",cluster_ip="",external_name="",load_balancer_ip="",external_traffic_policy=""} 1
         kube_service_spec_type{namespace="ns",service="web",uid="",type=""} 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]

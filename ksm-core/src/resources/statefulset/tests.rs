@@ -76,7 +76,7 @@ fn missing_counters_are_zero_and_unset_replicas_give_no_sample() {
 }
 
 #[test]
-fn an_empty_retention_policy_gives_no_sample_and_half_a_one_does() {
+fn an_empty_retention_policy_gives_no_sample_and_half_of_one_does() {
     let retention = only(&["kube_statefulset_persistentvolumeclaim_retention_policy"]);
     check_with(
         &RESOURCE,
