@@ -1,6 +1,8 @@
 //! Families and base labels that many resources share, made from one place.
 
-use crate::family::{Family, Samples, Stability};
+use serde::Deserialize;
+
+use crate::family::{Family, Samples, Stability, condition_statuses};
 use crate::resource::BaseLabel;
 use crate::view::Object;
 
@@ -65,6 +67,11 @@ pub(super) const fn annotations<V: Object>(name: &'static str, stability: Stabil
     )
 }
 
+/// `*_info` without labels of its own: that the object exists.
+pub(super) const fn exists<V: Object>(name: &'static str, stability: Stability) -> Family<V> {
+    Family::gauge(name, stability, &[], "That the object exists; always 1.", |_, out| out.value(1))
+}
+
 /// `*_metadata_generation`: which generation of the desired state the object has.
 pub(super) const fn generation<V: Object>(name: &'static str, stability: Stability) -> Family<V> {
     Family::gauge(
@@ -108,5 +115,26 @@ fn owners_with_controller<V: Object>(object: &V, out: &mut Samples<'_>) {
     for owner in owners {
         let is_controller = if owner.controller == Some(true) { "true" } else { "false" };
         out.sample(&[&owner.kind, &owner.name, is_controller], 1);
+    }
+}
+
+/// A condition as most statuses carry it: the fields `*_status_condition` families read.
+#[derive(Clone, PartialEq, prost::Message, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Condition {
+    /// What it says something about.
+    #[prost(string, tag = "1")]
+    pub(super) r#type: String,
+    /// `True`, `False` or `Unknown`.
+    #[prost(string, tag = "2")]
+    pub(super) status: String,
+}
+
+/// Samples of a family with the labels `condition` and `status`: three a condition, 1 for the status it has.
+pub(super) fn conditions(conditions: &[Condition], out: &mut Samples<'_>) {
+    for condition in conditions {
+        for (status, holds) in condition_statuses(&condition.status) {
+            out.sample(&[&condition.r#type, status], holds);
+        }
     }
 }

@@ -3,7 +3,17 @@
 //! Everything else that needs the list (defaults, RBAC, docs, CLI help) is made from [`all`].
 
 mod common;
+mod configmap;
 mod daemonset;
+mod deployment;
+mod job;
+mod namespace;
+mod node;
+mod quantities;
+mod replicaset;
+mod secret;
+mod service;
+mod statefulset;
 
 #[cfg(test)]
 mod testing;
@@ -15,7 +25,18 @@ pub fn all() -> &'static [&'static dyn AnyResource] {
     ALL
 }
 
-static ALL: &[&dyn AnyResource] = &[&daemonset::RESOURCE];
+static ALL: &[&dyn AnyResource] = &[
+    &configmap::RESOURCE,
+    &daemonset::RESOURCE,
+    &deployment::RESOURCE,
+    &job::RESOURCE,
+    &namespace::RESOURCE,
+    &node::RESOURCE,
+    &replicaset::RESOURCE,
+    &secret::RESOURCE,
+    &service::RESOURCE,
+    &statefulset::RESOURCE,
+];
 
 /// The resource of that plural name.
 pub fn find(plural: &str) -> Option<&'static dyn AnyResource> {

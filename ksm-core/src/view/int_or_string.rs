@@ -29,13 +29,15 @@ impl IntOrString {
         if self.kind == 0 {
             return Some(i64::from(self.int));
         }
-        let percent: i32 = self.text.strip_suffix('%')?.parse().ok()?;
-        let product = i64::from(percent) * i64::from(total);
+        // The API admits surges of any number of digits.
+        let percent: i64 = self.text.strip_suffix('%')?.parse().ok()?;
+        let product = i128::from(percent) * i128::from(total);
         let floor = product.div_euclid(100);
-        Some(match rounding {
+        let scaled = match rounding {
             Rounding::Down => floor,
-            Rounding::Up => floor + i64::from(product.rem_euclid(100) != 0),
-        })
+            Rounding::Up => floor + i128::from(product.rem_euclid(100) != 0),
+        };
+        i64::try_from(scaled).ok()
     }
 }
 

@@ -15,12 +15,12 @@ pub struct Quantity {
 impl Quantity {
     /// The value rounded up to a whole unit (bytes, pods …); `None` for text that is no quantity.
     pub fn whole(&self) -> Option<f64> {
-        self.parse()?.scaled_up(0)
+        self.parse()?.rounded_up(0)
     }
 
     /// The value rounded up to a thousandth (cores of CPU); `None` for text that is no quantity.
     pub fn thousandths(&self) -> Option<f64> {
-        self.parse()?.scaled_up(3).map(|thousandths| thousandths / 1000.0)
+        self.parse()?.rounded_up(3)
     }
 
     /// The nearest float64; `None` for text that is no quantity.
@@ -89,24 +89,28 @@ impl<'a> Parsed<'a> {
         Some(Self { negative, integer, fraction: fraction.trim_end_matches('0'), scale })
     }
 
-    /// The value times `10^digits`, rounded up to an integer (away from zero, as the API rounds).
-    fn scaled_up(&self, digits: i32) -> Option<f64> {
-        match self.scaled_up_exact(digits) {
-            Some(exact) => Some(exact as f64),
-            // Too large (or too small) for exact arithmetic: rounding to a unit no longer matters, or gives 1.
+    /// The value with `digits` decimal places, rounded up (away from zero, as the API rounds), as the nearest float64.
+    fn rounded_up(&self, digits: u32) -> Option<f64> {
+        let unit = 10_i128.pow(digits);
+        Some(match self.scaled_up_exact(digits) {
+            // Dividing whole values as integers rounds once; as floats it would round twice.
+            Some(exact) if exact % unit == 0 => (exact / unit) as f64,
+            Some(exact) => exact as f64 / unit as f64,
+            // Too large (or too small) for exact arithmetic: rounding no longer matters, or gives the smallest step.
             None => {
-                let value = self.nearest()? * 10_f64.powi(digits);
-                Some(if value.abs() < 1.0 && value != 0.0 { value.signum() } else { value })
+                let (value, step) = (self.nearest()?, 1.0 / unit as f64);
+                if value != 0.0 && value.abs() < step { step.copysign(value) } else { value }
             }
-        }
+        })
     }
 
-    fn scaled_up_exact(&self, digits: i32) -> Option<i128> {
+    /// The value times `10^digits`, rounded up to an integer; `None` past `i128`.
+    fn scaled_up_exact(&self, digits: u32) -> Option<i128> {
         let mut mantissa: i128 = 0;
         for digit in self.integer.bytes().chain(self.fraction.bytes()) {
             mantissa = mantissa.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
         }
-        let mut decimal = digits - i32::try_from(self.fraction.len()).ok()?;
+        let mut decimal = i32::try_from(digits).ok()? - i32::try_from(self.fraction.len()).ok()?;
         match self.scale {
             Scale::Decimal(exponent) => decimal += exponent,
             Scale::Binary(bits) => mantissa = mantissa.checked_mul(1_i128 << bits)?,

@@ -37,8 +37,19 @@ fn whole_units_are_rounded_up() {
 
 #[test]
 fn cores_are_rounded_up_to_a_thousandth() {
-    for (text, value) in [("1e3", 1000.0), ("100m", 0.1), ("0.5", 0.5), ("100u", 0.001), ("1n", 0.001), ("-100m", -0.1)]
-    {
+    for (text, value) in [
+        ("1e3", 1000.0),
+        ("100m", 0.1),
+        ("0.5", 0.5),
+        ("100u", 0.001),
+        ("1n", 0.001),
+        ("-100m", -0.1),
+        ("-1e-400", -0.001),
+        ("9223372036854775", 9_223_372_036_854_775.0),
+        ("12345678901234567890", 12_345_678_901_234_567_890.0),
+        ("1e40", 1e40),
+        ("1e307", 1e307),
+    ] {
         assert_eq!(quantity(text).thousandths(), Some(value), "{text}");
     }
 }
@@ -57,6 +68,8 @@ fn percentages_round_the_way_asked() {
     assert_eq!(percent.scaled(10, Rounding::Up), Some(3));
     let count: IntOrString = serde_json::from_str("4").unwrap();
     assert_eq!(count.scaled(10, Rounding::Up), Some(4));
+    let huge: IntOrString = serde_json::from_str("\"3000000000%\"").unwrap();
+    assert_eq!(huge.scaled(3, Rounding::Up), Some(90_000_000));
     for text in ["\"abc%\"", "\"4\"", "\"\""] {
         let other: IntOrString = serde_json::from_str(text).unwrap();
         assert_eq!(other.scaled(10, Rounding::Up), None, "{text}");
