@@ -172,15 +172,7 @@ mod tests {
     use crate::shard::{Scheme, Shard};
 
     fn resource(group: &'static str, plural: &'static str, fetch: Fetch) -> Descriptor<'static> {
-        Descriptor {
-            plural,
-            group,
-            version: "v1",
-            kind: "",
-            scope: Scope::Namespaced,
-            fetch,
-            enabled_by_default: true,
-        }
+        Descriptor { plural, group, version: "v1", kind: "", scope: Scope::Namespaced, fetch, enabled_by_default: true }
     }
 
     #[track_caller]

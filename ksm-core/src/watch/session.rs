@@ -18,13 +18,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::{debug, info, trace, warn};
 
+use super::Watch;
 use super::backoff::Backoff;
 use super::error::{Chain, WatchError};
 use super::progress::{Filtering, Phase, Progress};
 use super::request::{INITIAL_EVENTS_END, Page, Target};
 use super::stream::{Answer, Item, LIST_IDLE, WATCH_IDLE, WatchStream};
 use super::wire::{Event, EventKind, List, ListMeta, ListPart, decode_meta};
-use super::Watch;
 use crate::family::Plan;
 use crate::resource::{AnyResource, Rendered};
 use crate::shard::Shard;
@@ -360,12 +360,7 @@ struct ObjectReader {
 impl ObjectReader {
     /// Puts an object that is new or has changed into `sink`, if this shard owns it. Returns its resource version, or
     /// `None` if it does not decode: that is counted and logged, costs only this object, and what was served of it stays.
-    fn added(
-        &mut self,
-        sink: &mut impl Sink,
-        encoding: Encoding,
-        bytes: &[u8],
-    ) -> Result<Option<String>, WatchError> {
+    fn added(&mut self, sink: &mut impl Sink, encoding: Encoding, bytes: &[u8]) -> Result<Option<String>, WatchError> {
         let shard = self.shard;
         let mut identity = None;
         let mut admit = |meta: &crate::view::ObjectMeta| {

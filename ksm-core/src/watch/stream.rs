@@ -34,7 +34,11 @@ pub(super) struct Answer {
 
 impl Answer {
     /// Sends a request; waits for the head of the answer, and later for each chunk, at most `idle`.
-    pub(super) async fn open(client: &kube::Client, request: Request<Body>, idle: Duration) -> Result<Self, WatchError> {
+    pub(super) async fn open(
+        client: &kube::Client,
+        request: Request<Body>,
+        idle: Duration,
+    ) -> Result<Self, WatchError> {
         let response = timeout(idle.min(LIST_IDLE), client.send(request))
             .await
             .map_err(|_| WatchError::Idle(idle.min(LIST_IDLE)))?

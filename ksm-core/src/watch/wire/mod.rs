@@ -155,7 +155,7 @@ impl List {
 }
 
 /// Decodes a part of a JSON body that is no object of the resource.
-fn decode_json<T: serde::de::DeserializeOwned>(what: &'static str, bytes: &[u8]) -> Result<T, WireError> {
+fn decode_json<'a, T: Deserialize<'a>>(what: &'static str, bytes: &'a [u8]) -> Result<T, WireError> {
     serde_json::from_slice(bytes).map_err(|_| WireError::Malformed(what))
 }
 
