@@ -55,6 +55,15 @@ pub struct Family<V: 'static> {
     pub samples: fn(&V, &mut Samples<'_>),
 }
 
+// Not derived: a derive would ask the same of the view, which is only named in a function's type.
+impl<V: 'static> Clone for Family<V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<V: 'static> Copy for Family<V> {}
+
 impl<V: 'static> Family<V> {
     /// A gauge with the given label names behind the base labels.
     pub const fn gauge(

@@ -9,6 +9,7 @@ mod deployment;
 mod job;
 mod namespace;
 mod node;
+mod pod;
 mod quantities;
 mod replicaset;
 mod secret;
@@ -32,6 +33,7 @@ static ALL: &[&dyn AnyResource] = &[
     &job::RESOURCE,
     &namespace::RESOURCE,
     &node::RESOURCE,
+    &pod::RESOURCE,
     &replicaset::RESOURCE,
     &secret::RESOURCE,
     &service::RESOURCE,
