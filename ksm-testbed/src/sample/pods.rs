@@ -1,0 +1,501 @@
+//! Pods: containers, volumes and statuses of a workload's pod in each state.
+
+use serde_json::{Value, json};
+
+use super::{
+    managed,
+    plan::{Plan, PodPlan, State, Workload, WorkloadKind},
+};
+
+/// Containers of a pod at most, init containers included.
+pub(super) const CONTAINER_IDS: usize = 4;
+
+// Seconds from a pod's creation to what happens to it.
+const CREATED: i64 = 0;
+const SCHEDULED: i64 = 1;
+const INITIALIZED: i64 = 3;
+const STARTED: i64 = 4;
+const READY: i64 = 12;
+const ENDED: i64 = 600;
+const CRASHED: i64 = 900;
+const BACK: i64 = 930;
+const DELETED: i64 = 3000;
+/// All of the above.
+pub(super) const TIMES: &[i64] = &[CREATED, SCHEDULED, INITIALIZED, STARTED, READY, ENDED, CRASHED, BACK, DELETED];
+
+/// In what the pods of a workload differ.
+pub(crate) struct Identity {
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) node: Option<String>,
+    pub(crate) host_ip: String,
+    pub(crate) pod_ip: String,
+    pub(crate) container_ids: [String; CONTAINER_IDS],
+    pub(crate) state: State,
+    /// Seconds since the epoch.
+    pub(crate) created: i64,
+}
+
+impl Identity {
+    pub(super) fn of(plan: &Plan, pod: &PodPlan) -> Self {
+        let node = pod.node.map(|index| &plan.nodes[index]);
+        let mut random = fastrand::Rng::with_seed(pod.seed);
+        Self {
+            name: pod.name.clone(),
+            uid: pod.uid.clone(),
+            node: node.map(|node| node.name.clone()),
+            host_ip: node.map(|node| node.ip.clone()).unwrap_or_default(),
+            pod_ip: pod.ip.clone(),
+            container_ids: std::array::from_fn(|_| container_id(&mut random)),
+            state: pod.state,
+            created: pod.created,
+        }
+    }
+
+    fn at(&self, delay: i64) -> String {
+        timestamp(self.created + delay)
+    }
+}
+
+/// A random container ID: 64 hexadecimal digits.
+pub(crate) fn container_id(random: &mut fastrand::Rng) -> String {
+    format!("{:032x}{:032x}", random.u128(..), random.u128(..))
+}
+
+/// RFC 3339.
+pub(crate) fn timestamp(seconds: i64) -> String {
+    jiff::Timestamp::from_second(seconds).map(|time| time.to_string()).unwrap_or_default()
+}
+
+/// The pod of a workload.
+pub(super) fn pod(workload: &Workload, identity: &Identity) -> Value {
+    let mut pod = json!({
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": metadata(workload, identity),
+        "spec": spec(workload, identity),
+        "status": status(workload, identity),
+    });
+    let (labels, owners) = (pod["metadata"]["labels"].clone(), pod["metadata"]["ownerReferences"].clone());
+    let manager = "kube-controller-manager";
+    let mut entries = vec![managed::entry(
+        manager,
+        "",
+        "v1",
+        &identity.at(CREATED),
+        &json!({"metadata": {"labels": labels, "ownerReferences": owners}, "spec": pod["spec"]}),
+    )];
+    if identity.node.is_some() {
+        let status = json!({"status": pod["status"]});
+        entries.push(managed::entry("kubelet", "status", "v1", &identity.at(READY), &status));
+    }
+    pod["metadata"]["managedFields"] = Value::Array(entries);
+    pod
+}
+
+/// Labels that the workload's selector and templates have.
+pub(super) fn labels(workload: &Workload) -> Value {
+    json!({
+        "app.kubernetes.io/name": workload.name,
+        "app.kubernetes.io/instance": format!("{}-{}", workload.name, workload.namespace),
+        "app.kubernetes.io/version": format!("{}.{}.{}", workload.style % 5, workload.style / 5 % 20, workload.style / 100 % 9),
+        "app.kubernetes.io/managed-by": "helm",
+        "team": workload.team,
+        "tier": if workload.style.is_multiple_of(3) { "backend" } else { "frontend" },
+    })
+}
+
+fn metadata(workload: &Workload, identity: &Identity) -> Value {
+    let mut labels = labels(workload);
+    let owner = |kind: &str, api_version: &str, name: &str, uid: &str| {
+        json!([{
+            "apiVersion": api_version, "kind": kind, "name": name, "uid": uid, "controller": true,
+            "blockOwnerDeletion": true,
+        }])
+    };
+    let mut generate_name = Some(format!("{}-", workload.name));
+    let owners = match &workload.kind {
+        WorkloadKind::Deployment { replica_set, replica_set_uid, hash } => {
+            labels["pod-template-hash"] = hash.as_str().into();
+            generate_name = Some(format!("{replica_set}-"));
+            owner("ReplicaSet", "apps/v1", replica_set, replica_set_uid)
+        }
+        WorkloadKind::StatefulSet => {
+            labels["controller-revision-hash"] = format!("{}-{:x}", workload.name, workload.style as u32).into();
+            labels["statefulset.kubernetes.io/pod-name"] = identity.name.as_str().into();
+            labels["apps.kubernetes.io/pod-index"] =
+                identity.name.rsplit('-').next().unwrap_or_default().to_owned().into();
+            owner("StatefulSet", "apps/v1", &workload.name, &workload.uid)
+        }
+        WorkloadKind::DaemonSet => {
+            labels["controller-revision-hash"] = format!("{:x}", workload.style as u32).into();
+            labels["pod-template-generation"] = "1".into();
+            owner("DaemonSet", "apps/v1", &workload.name, &workload.uid)
+        }
+        WorkloadKind::Job { .. } => {
+            labels["batch.kubernetes.io/job-name"] = workload.name.as_str().into();
+            labels["batch.kubernetes.io/controller-uid"] = workload.uid.as_str().into();
+            owner("Job", "batch/v1", &workload.name, &workload.uid)
+        }
+        WorkloadKind::Static => {
+            generate_name = None;
+            owner("Node", "v1", identity.node.as_deref().unwrap_or_default(), &workload.uid)
+        }
+        WorkloadKind::Bare => Value::Null,
+    };
+    let mut metadata = json!({
+        "name": identity.name,
+        "namespace": workload.namespace,
+        "uid": identity.uid,
+        "creationTimestamp": identity.at(CREATED),
+        "generation": 1,
+        "labels": labels,
+        "annotations": {
+            "prometheus.io/scrape": "true",
+            "prometheus.io/port": "9102",
+            "checksum/config": format!("{:016x}{:016x}", workload.style, workload.style.rotate_left(32)),
+        },
+        "ownerReferences": owners,
+        "generateName": generate_name.filter(|_| !owners.is_null()),
+    });
+    if identity.state == State::Terminating {
+        metadata["deletionTimestamp"] = identity.at(DELETED).into();
+        metadata["deletionGracePeriodSeconds"] = 30.into();
+    }
+    metadata
+}
+
+/// What a workload's pods run; the same for all of them.
+struct Shape {
+    init: bool,
+    sidecar: bool,
+    containers: usize,
+}
+
+impl Shape {
+    fn of(workload: &Workload) -> Self {
+        let style = workload.style;
+        Self {
+            init: style % 10 < 3,
+            sidecar: style / 10 % 10 < 1,
+            containers: if style / 100 % 10 < 3 { 1 } else { 2 },
+        }
+    }
+
+    fn init_names(&self) -> impl Iterator<Item = &'static str> {
+        [("prepare", self.init), ("mesh-proxy", self.sidecar)].into_iter().filter(|(_, on)| *on).map(|(name, _)| name)
+    }
+
+    fn names(&self) -> impl Iterator<Item = &'static str> {
+        ["main", "metrics"].into_iter().take(self.containers)
+    }
+}
+
+/// The spec of the workload's template.
+pub(super) fn template_spec(workload: &Workload) -> Value {
+    let shape = Shape::of(workload);
+    let job = matches!(workload.kind, WorkloadKind::Job { .. });
+    let mut spec = json!({
+        "containers": shape.names().map(|name| container(workload, name)).collect::<Vec<_>>(),
+        "volumes": [
+            {"name": "config", "configMap": {"name": format!("{}-config", workload.name), "defaultMode": 420}},
+            {"name": "credentials", "secret": {"secretName": format!("{}-credentials", workload.name), "defaultMode": 420}},
+            {"name": "scratch", "emptyDir": {"sizeLimit": "1Gi"}},
+        ],
+        "restartPolicy": if job { "Never" } else { "Always" },
+        "terminationGracePeriodSeconds": 30,
+        "dnsPolicy": "ClusterFirst",
+        "serviceAccountName": workload.name,
+        "serviceAccount": workload.name,
+        "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "fsGroup": 65532,
+            "seccompProfile": {"type": "RuntimeDefault"}},
+        "schedulerName": "default-scheduler",
+    });
+    let init: Vec<_> = shape.init_names().map(|name| container(workload, name)).collect();
+    if !init.is_empty() {
+        spec["initContainers"] = init.into();
+    }
+    if workload.style / 1000 % 10 == 0 {
+        spec["nodeSelector"] = json!({"kubernetes.io/os": "linux", "node.kubernetes.io/pool": "general"});
+    }
+    if workload.style / 10_000 % 10 < 5 && matches!(workload.kind, WorkloadKind::Deployment { .. }) {
+        let selector = json!({"matchLabels": {"app.kubernetes.io/name": workload.name}});
+        spec["topologySpreadConstraints"] = json!([{
+            "maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": selector,
+        }]);
+        spec["affinity"] = json!({"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{
+            "weight": 100, "podAffinityTerm": {"labelSelector": selector, "topologyKey": "kubernetes.io/hostname"},
+        }]}});
+    }
+    if workload.kind == WorkloadKind::DaemonSet {
+        spec["hostNetwork"] = true.into();
+        spec["priorityClassName"] = "system-node-critical".into();
+    }
+    spec
+}
+
+fn container(workload: &Workload, name: &str) -> Value {
+    let style = workload.style;
+    let cpu = [100, 250, 500, 1000][(style / 7 % 4) as usize];
+    let memory = [128, 256, 512, 1024][(style / 11 % 4) as usize];
+    let image = match name {
+        "main" => format!("registry.example.com/{}/{}:{}.{}", workload.team, workload.name, style % 5, style / 5 % 20),
+        other => format!("registry.example.com/platform/{other}:3.1.4"),
+    };
+    let variables: &[&str] = if name == "main" { &["LOG_LEVEL", "REGION", "HTTP_PORT", "FEATURE_FLAGS"] } else { &[] };
+    let env: Vec<_> = variables
+        .iter()
+        .map(|key| json!({"name": key, "value": format!("{}-{}", key.to_lowercase().replace('_', "-"), style % 1000)}))
+        .chain([
+            json!({"name": "POD_IP", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.podIP"}}}),
+            json!({"name": "PASSWORD", "valueFrom": {"secretKeyRef": {
+                "name": format!("{}-credentials", workload.name), "key": "password"}}}),
+        ])
+        .collect();
+    let mut container = json!({
+        "name": name,
+        "image": image,
+        "imagePullPolicy": "IfNotPresent",
+        "env": env,
+        "resources": {
+            "requests": {"cpu": format!("{cpu}m"), "memory": format!("{memory}Mi")},
+            "limits": {"cpu": format!("{}m", cpu * 2), "memory": format!("{}Mi", memory * 2)},
+        },
+        "volumeMounts": [
+            {"name": "config", "mountPath": "/etc/service", "readOnly": true},
+            {"name": "scratch", "mountPath": "/tmp"},
+        ],
+        "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+            "capabilities": {"drop": ["ALL"]}},
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+    });
+    if matches!(name, "main" | "metrics") {
+        let port = if name == "main" { 8080 } else { 9102 };
+        container["ports"] = json!([{"name": name, "containerPort": port, "protocol": "TCP"}]);
+        let probe = |path: &str, period: u32| {
+            json!({"httpGet": {"path": path, "port": name, "scheme": "HTTP"}, "periodSeconds": period,
+                "timeoutSeconds": 1, "successThreshold": 1, "failureThreshold": 3})
+        };
+        container["livenessProbe"] = probe("/livez", 10);
+        container["readinessProbe"] = probe("/readyz", 5);
+    }
+    if name == "mesh-proxy" {
+        container["restartPolicy"] = "Always".into();
+    }
+    container
+}
+
+fn spec(workload: &Workload, identity: &Identity) -> Value {
+    let mut spec = template_spec(workload);
+    let token = format!("kube-api-access-{:05x}", workload.style & 0xf_ffff);
+    for list in ["containers", "initContainers"] {
+        for container in spec[list].as_array_mut().into_iter().flatten() {
+            let path = "/var/run/secrets/kubernetes.io/serviceaccount";
+            if let Some(mounts) = container["volumeMounts"].as_array_mut() {
+                mounts.push(json!({"name": token, "mountPath": path, "readOnly": true}));
+            }
+        }
+    }
+    if let Some(volumes) = spec["volumes"].as_array_mut() {
+        volumes.push(json!({"name": token, "projected": {"defaultMode": 420, "sources": [
+            {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},
+            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [
+                {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}},
+        ]}}));
+        if workload.kind == WorkloadKind::StatefulSet {
+            let claim = format!("data-{}", identity.name);
+            volumes.push(json!({"name": "data", "persistentVolumeClaim": {"claimName": claim}}));
+        }
+    }
+    if workload.kind == WorkloadKind::StatefulSet {
+        spec["hostname"] = identity.name.as_str().into();
+    }
+    if workload.kind == WorkloadKind::DaemonSet {
+        spec["affinity"] = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchFields": [
+                {"key": "metadata.name", "operator": "In", "values": [identity.node]}]}]}}});
+    }
+    let mut tolerations = Vec::new();
+    for taint in ["not-ready", "unreachable"] {
+        let key = format!("node.kubernetes.io/{taint}");
+        tolerations.push(if workload.kind == WorkloadKind::DaemonSet {
+            json!({"key": key, "operator": "Exists", "effect": "NoExecute"})
+        } else {
+            json!({"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300})
+        });
+    }
+    spec["tolerations"] = tolerations.into();
+    spec["nodeName"] = identity.node.as_deref().into();
+    spec["enableServiceLinks"] = true.into();
+    spec["preemptionPolicy"] = "PreemptLowerPriority".into();
+    spec["priority"] = if workload.kind == WorkloadKind::DaemonSet { 2_000_001_000 } else { 0 }.into();
+    spec
+}
+
+fn status(workload: &Workload, identity: &Identity) -> Value {
+    let shape = Shape::of(workload);
+    let state = identity.state;
+    let phase = match state {
+        State::Unscheduled | State::Creating | State::Initializing | State::ImagePull => "Pending",
+        State::Succeeded => "Succeeded",
+        State::Failed | State::Evicted => "Failed",
+        State::Unknown => "Unknown",
+        _ => "Running",
+    };
+    let mut status = json!({"phase": phase, "qosClass": "Burstable", "conditions": conditions(identity)});
+    if state == State::Unscheduled {
+        return status;
+    }
+    status["hostIP"] = identity.host_ip.as_str().into();
+    status["hostIPs"] = json!([{"ip": identity.host_ip}]);
+    status["startTime"] = identity.at(SCHEDULED).into();
+    if state == State::Evicted {
+        status["reason"] = "Evicted".into();
+        status["message"] = "The node was low on resource: memory.".into();
+        return status;
+    }
+    if state == State::Unknown {
+        status["reason"] = "NodeLost".into();
+        status["message"] = "Node which was running pod is unresponsive".into();
+    }
+    if !matches!(state, State::Creating | State::ImagePull) {
+        status["podIP"] = identity.pod_ip.as_str().into();
+        status["podIPs"] = json!([{"ip": identity.pod_ip}]);
+    }
+    let inits = shape.init_names().count();
+    let init: Vec<_> =
+        shape.init_names().enumerate().map(|(i, name)| init_status(workload, identity, i, name)).collect();
+    if !init.is_empty() {
+        status["initContainerStatuses"] = init.into();
+    }
+    let main = |(index, name)| container_status(workload, identity, inits + index, name);
+    status["containerStatuses"] = shape.names().enumerate().map(main).collect::<Vec<_>>().into();
+    status
+}
+
+fn conditions(identity: &Identity) -> Value {
+    let state = identity.state;
+    let condition = |kind: &str, on: bool, delay: i64, reason: &str| {
+        let mut condition = json!({"type": kind, "status": if on { "True" } else { "False" },
+            "lastProbeTime": null, "lastTransitionTime": identity.at(delay), "observedGeneration": 1});
+        if !reason.is_empty() {
+            condition["reason"] = reason.into();
+            condition["message"] = format!("{kind}: {reason}").into();
+        }
+        condition
+    };
+    if state == State::Unscheduled {
+        return json!([condition("PodScheduled", false, SCHEDULED, "Unschedulable")]);
+    }
+    let up = matches!(state, State::Running | State::Restarted | State::Terminating | State::Unknown);
+    let initialized = !matches!(state, State::Initializing);
+    let started = !matches!(state, State::Initializing | State::Creating | State::ImagePull | State::Evicted);
+    let (delay, reason) = match state {
+        State::Succeeded => (ENDED, "PodCompleted"),
+        State::Failed => (ENDED, "PodFailed"),
+        State::Restarted => (BACK, ""),
+        State::CrashLoop | State::NotReady => (CRASHED, "ContainersNotReady"),
+        _ if up => (READY, ""),
+        _ => (SCHEDULED, "ContainersNotReady"),
+    };
+    let mut conditions = vec![
+        condition("PodReadyToStartContainers", started, STARTED, ""),
+        condition("Initialized", initialized, INITIALIZED, if initialized { "" } else { "ContainersNotInitialized" }),
+        condition("Ready", up, delay, reason),
+        condition("ContainersReady", up, delay, reason),
+        condition("PodScheduled", true, SCHEDULED, ""),
+    ];
+    if state == State::Evicted {
+        conditions.push(condition("DisruptionTarget", true, DELETED, "TerminationByKubelet"));
+    }
+    conditions.into()
+}
+
+fn init_status(workload: &Workload, identity: &Identity, index: usize, name: &str) -> Value {
+    let sidecar = name == "mesh-proxy";
+    let waiting = matches!(identity.state, State::Creating | State::ImagePull);
+    let running = !waiting && (sidecar || identity.state == State::Initializing);
+    let state = match (waiting, running) {
+        (true, _) => json!({"waiting": {"reason": "PodInitializing"}}),
+        (_, true) => json!({"running": {"startedAt": identity.at(SCHEDULED)}}),
+        _ => terminated(identity, index, 0, "Completed", (SCHEDULED, INITIALIZED)),
+    };
+    base_status(workload, identity, index, name, state, !waiting && (!running || sidecar), 0)
+}
+
+fn container_status(workload: &Workload, identity: &Identity, index: usize, name: &str) -> Value {
+    let main = name == "main";
+    let running = |delay| json!({"running": {"startedAt": identity.at(delay)}});
+    let waiting =
+        |reason: &str| json!({"waiting": {"reason": reason, "message": format!("container {name}: {reason}")}});
+    let ended = |code, reason, times| terminated(identity, index, code, reason, times);
+    let (state, ready, restarts, last) = match identity.state {
+        State::Running | State::Terminating | State::Unknown => (running(STARTED), true, 0, None),
+        State::NotReady => (running(STARTED), !main, 0, None),
+        State::Restarted if main => {
+            (running(BACK), true, 1 + workload.style % 7, Some(ended(137, "OOMKilled", (STARTED, CRASHED))))
+        }
+        State::CrashLoop if main => {
+            let restarts = 3 + workload.style % 40;
+            (waiting("CrashLoopBackOff"), false, restarts, Some(ended(1, "Error", (STARTED, CRASHED))))
+        }
+        State::Restarted | State::CrashLoop => (running(STARTED), true, 0, None),
+        State::ImagePull if main => (waiting("ImagePullBackOff"), false, 0, None),
+        State::ImagePull | State::Creating | State::Unscheduled | State::Evicted => {
+            (waiting("ContainerCreating"), false, 0, None)
+        }
+        State::Initializing => (waiting("PodInitializing"), false, 0, None),
+        State::Succeeded => (ended(0, "Completed", (STARTED, ENDED)), false, 0, None),
+        State::Failed => (
+            ended(if main { 3 } else { 0 }, if main { "Error" } else { "Completed" }, (STARTED, ENDED)),
+            false,
+            0,
+            None,
+        ),
+    };
+    let mut status = base_status(workload, identity, index, name, state, ready, restarts);
+    status["lastState"] = last.unwrap_or_else(|| json!({}));
+    status
+}
+
+fn base_status(
+    workload: &Workload,
+    identity: &Identity,
+    index: usize,
+    name: &str,
+    state: Value,
+    ready: bool,
+    restarts: u64,
+) -> Value {
+    let container = container(workload, name);
+    let created = state["waiting"].is_null();
+    let mut status = json!({
+        "name": name,
+        "image": container["image"],
+        "imageID": "",
+        "restartCount": restarts,
+        "ready": ready,
+        "started": !state["running"].is_null(),
+        "state": state,
+        "lastState": {},
+        "resources": container["resources"],
+        "allocatedResources": container["resources"]["requests"],
+    });
+    if created {
+        let image = container["image"].as_str().and_then(|image| image.split(':').next()).unwrap_or_default();
+        status["imageID"] =
+            format!("{image}@sha256:{:064x}", u128::from(workload.style) << 40 | name.len() as u128).into();
+        status["containerID"] = format!("containerd://{}", identity.container_ids[index]).into();
+    }
+    status
+}
+
+fn terminated(identity: &Identity, index: usize, code: i32, reason: &str, (start, end): (i64, i64)) -> Value {
+    json!({"terminated": {
+        "exitCode": code, "reason": reason, "startedAt": identity.at(start), "finishedAt": identity.at(end),
+        "containerID": format!("containerd://{}", identity.container_ids[index]),
+    }})
+}

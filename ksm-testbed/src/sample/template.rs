@@ -1,0 +1,100 @@
+//! Pods by the stamp: one encoded pod of a workload and state, and the places where its siblings differ.
+//!
+//! All differing values have a fixed length on the wire, so that a sibling is a copy with some bytes overwritten.
+
+use super::{
+    encode_pod,
+    plan::{Plan, PodPlan, Workload},
+    pods::{self, CONTAINER_IDS, Identity, TIMES},
+};
+use crate::codec::wire;
+
+/// Stands for the creation time; not a moment that any pod would have.
+const MARK: i64 = 1_111_111_111;
+
+#[derive(Debug, Clone, Copy)]
+enum Hole {
+    Suffix,
+    Uid,
+    Node,
+    HostIp,
+    PodIp,
+    ContainerId(usize),
+    /// Seconds after creation.
+    Time(i64),
+}
+
+pub(super) struct Template {
+    bytes: Vec<u8>,
+    holes: Vec<(usize, Hole)>,
+}
+
+impl Template {
+    /// Encodes a pod of the workload in the state of one of its pods, with marks where the pods differ.
+    pub(super) fn new(plan: &Plan, workload: &Workload, pod: &PodPlan) -> Self {
+        let stem = &pod.name[..pod.name.len() - 5];
+        let mut identity = Identity::of(plan, pod);
+        let mut marks = Vec::new();
+        let mut mark = |hole, text: String| {
+            marks.push((text.clone().into_bytes(), hole));
+            text
+        };
+        identity.name = format!("{stem}{}", mark(Hole::Suffix, "~SFX~".to_owned()));
+        identity.uid = mark(Hole::Uid, format!("{:~<36}", "~UID"));
+        identity.node = identity.node.map(|_| mark(Hole::Node, format!("{:~<10}", "~NODE")));
+        identity.host_ip = mark(Hole::HostIp, format!("{:~<15}", "~HOSTIP"));
+        identity.pod_ip = mark(Hole::PodIp, format!("{:~<14}", "~PODIP"));
+        identity.container_ids =
+            std::array::from_fn(|index| mark(Hole::ContainerId(index), format!("{:~<64}", format!("~CID{index}"))));
+        identity.created = MARK;
+        marks.extend(TIMES.iter().map(|delay| (time(MARK + delay), Hole::Time(*delay))));
+        let bytes = encode_pod(&pods::pod(workload, &identity));
+        let mut holes = Vec::new();
+        let mut offset = 0;
+        while offset < bytes.len() {
+            // Marks begin with a tilde or with the tag of a number.
+            let found = matches!(bytes[offset], b'~' | 0x08)
+                .then(|| marks.iter().find(|(mark, _)| bytes[offset..].starts_with(mark)))
+                .flatten();
+            if let Some((mark, hole)) = found {
+                holes.push((offset, *hole));
+                offset += mark.len();
+            } else {
+                offset += 1;
+            }
+        }
+        Self { bytes, holes }
+    }
+
+    /// The encoded pod of a plan.
+    pub(super) fn stamp(&self, plan: &Plan, pod: &PodPlan) -> Vec<u8> {
+        let identity = Identity::of(plan, pod);
+        let mut bytes = self.bytes.clone();
+        for (offset, hole) in &self.holes {
+            let time;
+            let value = match hole {
+                Hole::Suffix => &identity.name.as_bytes()[identity.name.len() - 5..],
+                Hole::Uid => identity.uid.as_bytes(),
+                Hole::Node => identity.node.as_deref().unwrap_or_default().as_bytes(),
+                Hole::HostIp => identity.host_ip.as_bytes(),
+                Hole::PodIp => identity.pod_ip.as_bytes(),
+                Hole::ContainerId(index) => identity.container_ids[*index].as_bytes(),
+                Hole::Time(delay) => {
+                    time = self::time(identity.created + delay);
+                    &time
+                }
+            };
+            bytes[*offset..offset + value.len()].copy_from_slice(value);
+        }
+        bytes
+    }
+}
+
+/// The seconds of a `metav1.Time` as encoded: of one length from 1978 to 3058.
+fn time(seconds: i64) -> Vec<u8> {
+    let mut out = Vec::with_capacity(6);
+    wire::put_uint(&mut out, 1, seconds as u64);
+    out
+}
+
+const _: () = assert!(CONTAINER_IDS < 10);
