@@ -1,0 +1,4 @@
+//! x
+pub fn run(_: &crate::cli::DemoArgs) -> anyhow::Result<()> {
+    Ok(())
+}
