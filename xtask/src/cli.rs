@@ -81,6 +81,9 @@ pub struct E2eArgs {
     /// Pods in the cluster, beside the hand-made ones
     #[arg(long, value_name = "N", default_value_t = 800, value_parser = clap::value_parser!(u32).range(600..=5000))]
     pub pods: u32,
+    /// Test the binaries in this folder instead of building them
+    #[arg(long, value_name = "DIR")]
+    pub binaries: Option<PathBuf>,
     /// Check the comparison itself on planted faults, without any component, and exit
     #[arg(long)]
     pub self_test: bool,

@@ -44,11 +44,6 @@ impl Exporter {
         self.process.name()
     }
 
-    /// Whether `/readyz` answers 200 now.
-    pub fn is_ready(&self) -> bool {
-        self.telemetry.get("/readyz", None).is_ok_and(|answer| answer.status == 200)
-    }
-
     /// Waits for `/readyz` to answer 200.
     pub fn wait_ready(&mut self, limit: Duration) -> Result<()> {
         let telemetry = self.telemetry.clone();

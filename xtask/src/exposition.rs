@@ -135,6 +135,11 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
+/// Reads one sample line, without its line break.
+pub fn parse_sample(line: &str, format: Format) -> Result<Sample, String> {
+    line::sample(line, format)
+}
+
 /// Reads a whole body.
 pub fn parse(text: &str, format: Format) -> Result<Exposition, ParseError> {
     let mut reader = Reader { format, families: Vec::new(), block: None, seen: BTreeMap::new(), faults: Vec::new() };

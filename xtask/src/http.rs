@@ -2,7 +2,7 @@
 //!
 //! Invariant: every call ends within its timeout, and an answer with an error status is an answer, not an error.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
@@ -28,8 +28,6 @@ pub struct Answer {
     pub content_type: String,
     /// The body.
     pub body: String,
-    /// From sending the request to the last byte.
-    pub took: Duration,
 }
 
 impl Client {
@@ -58,7 +56,6 @@ impl Client {
     /// `GET` of a path that starts with a slash.
     pub fn get(&self, path: &str, accept: Option<&str>) -> Result<Answer> {
         let url = format!("{}{path}", self.base);
-        let started = Instant::now();
         let mut request = self.agent.get(&url);
         if let Some(accept) = accept {
             request = request.header("Accept", accept);
@@ -66,7 +63,7 @@ impl Client {
         if let Some(token) = &self.token {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
-        read(request.call().with_context(|| format!("GET {url}"))?, started).with_context(|| format!("GET {url}"))
+        read(request.call().with_context(|| format!("GET {url}"))?).with_context(|| format!("GET {url}"))
     }
 
     /// `GET` of JSON; anything but 200 is an error.
@@ -78,7 +75,6 @@ impl Client {
     pub fn send_json(&self, method: &str, path: &str, body: &Value) -> Result<Value> {
         // A JSON merge patch is the one kind that needs no server-side schema.
         let content_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-        let started = Instant::now();
         let mut request = ureq::http::Request::builder()
             .method(method)
             .uri(format!("{}{path}", self.base))
@@ -89,7 +85,7 @@ impl Client {
         }
         let request = request.body(body.to_string()).with_context(|| format!("{method} {path}"))?;
         let answer = self.agent.run(request).with_context(|| format!("{method} {}{path}", self.base))?;
-        parse(method, path, read(answer, started).with_context(|| format!("{method} {path}"))?)
+        parse(method, path, read(answer).with_context(|| format!("{method} {path}"))?)
     }
 }
 
@@ -106,12 +102,12 @@ fn agent(tls: Option<TlsConfig>) -> Agent {
     config.build().new_agent()
 }
 
-fn read(mut answer: ureq::http::Response<ureq::Body>, started: Instant) -> Result<Answer> {
+fn read(mut answer: ureq::http::Response<ureq::Body>) -> Result<Answer> {
     let content_type = answer.headers().get("content-type").and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default().to_owned();
     let body = answer.body_mut().with_config().limit(u64::MAX).read_to_vec().context("the body broke off")?;
     let body = String::from_utf8(body).context("the body is not UTF-8")?;
-    Ok(Answer { status: answer.status().as_u16(), content_type, body, took: started.elapsed() })
+    Ok(Answer { status: answer.status().as_u16(), content_type, body })
 }
 
 fn parse(method: &str, path: &str, answer: Answer) -> Result<Value> {

@@ -26,6 +26,12 @@ pub fn until<T>(what: &str, limit: Duration, mut probe: impl FnMut() -> Result<O
     }
 }
 
+/// Waits for one polling interval.
+pub fn pause() -> Result<()> {
+    std::thread::sleep(INTERVAL);
+    interrupt::check()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

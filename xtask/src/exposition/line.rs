@@ -32,8 +32,11 @@ pub fn sample(content: &str, format: Format) -> Result<Sample, String> {
     Ok(Sample { name: name.to_owned(), labels: pairs, value, line: 0 })
 }
 
+/// Label names and values, and the text behind them.
+type Labels<'a> = (Vec<(String, String)>, &'a str);
+
 /// Reads labels up to and including the closing brace; returns them and what follows.
-fn labels(mut rest: &str) -> Result<(Vec<(String, String)>, &str), String> {
+fn labels(mut rest: &str) -> Result<Labels<'_>, String> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     if let Some(after) = rest.strip_prefix('}') {
         return Ok((pairs, after));
