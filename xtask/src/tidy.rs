@@ -106,7 +106,9 @@ mod tests {
 
     #[test]
     fn the_workspace_is_tidy() {
-        run().unwrap();
+        if let Err(error) = run() {
+            panic!("{error:#}; `cargo xtask tidy` shows them");
+        }
     }
 
     #[test]
