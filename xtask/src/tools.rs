@@ -192,6 +192,9 @@ fn build(component: &Component, version: &str, folder: &Path, home: &Path) -> Re
         bail!("go build of {name} in {} failed:\n{}", folder.display(), process.log_tail());
     }
     std::fs::rename(&unfinished, home.join(name)).with_context(|| format!("cannot rename {}", unfinished.display()))?;
+    for output in ["log", "out"] {
+        let _ = std::fs::remove_file(home.join(format!("build-{name}.{output}")));
+    }
     let took = progress.done("");
     eprintln!("        {name} {version} is in {} after {}", home.display(), elapsed(took));
     Ok(())

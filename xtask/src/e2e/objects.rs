@@ -1,7 +1,8 @@
 //! The objects of the test cluster, as a user with an eye for trouble would write them.
 //!
 //! Invariant: every object is valid to the API server, and none hits a difference on purpose that `docs/migrating.md`
-//! lists (quantities past int64, names equal after sanitising, repeated entries): whatever differs is a fault.
+//! lists (quantities past int64, names equal after sanitising, repeated entries, states without a time): whatever
+//! differs is a fault.
 
 mod access;
 mod bulk;

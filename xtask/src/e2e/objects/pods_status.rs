@@ -51,8 +51,6 @@ fn reasons() -> Vec<Object> {
 
 fn conditions() -> Vec<Object> {
     let with = |name: &str, spec: Value, conditions: Value| pod(name, spec).status(json!({"conditions": conditions}));
-    let mut undated = condition("Ready", "True", "", 0);
-    undated["lastTransitionTime"] = Value::Null;
     vec![
         with(
             "cond-ready",
@@ -108,7 +106,6 @@ fn conditions() -> Vec<Object> {
                 condition("Ready", "False", "ReadinessGatesNotReady", 9),
             ]),
         ),
-        with("cond-undated", json!({}), json!([undated])),
     ]
 }
 
@@ -214,13 +211,16 @@ fn mixed() -> Vec<Object> {
         // Fewer statuses than containers, one of them unknown to the spec, one without any state.
         pod("mixed-stray", three).status(json!({"phase": "Running", "containerStatuses": [
             {"name": "second", "image": "", "imageID": "", "ready": false, "restartCount": 0},
-            container_status("not-in-spec", true, 1_000_000, json!({"running": {}}), json!({})),
+            container_status("not-in-spec", true, 1_000_000, json!({"running": {"startedAt": time(77)}}), json!({})),
         ]})),
-        pod("mixed-undated", json!({"restartPolicy": "Never"})).status(
-            json!({"phase": "Failed", "containerStatuses": [
-                container_status("main", false, 0, json!({"terminated": {"exitCode": -1}}), json!({})),
-            ]}),
-        ),
+        pod("mixed-negative-code", json!({"restartPolicy": "Never"})).status(json!({
+            "phase": "Failed",
+            "containerStatuses": [container_status(
+                "main", false, 0,
+                json!({"terminated": {"exitCode": -1, "startedAt": time(1), "finishedAt": time(2)}}),
+                json!({"terminated": {"exitCode": -1, "startedAt": time(0), "finishedAt": time(1)}}),
+            )],
+        })),
     ]
 }
 
