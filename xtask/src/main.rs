@@ -1,2 +1,45 @@
-//! Builds, tests and measures the workspace.
-fn main() {}
+//! `cargo xtask <command>`: builds, tests, demonstrates and measures the workspace.
+//!
+//! Invariant: this file only dispatches; arguments live in `cli`, each command in a file of its own.
+
+mod cargo;
+mod cli;
+mod demo;
+mod e2e;
+mod exporter;
+mod exposition;
+mod http;
+mod interrupt;
+mod kubeconfig;
+mod ports;
+mod process;
+mod progress;
+mod table;
+mod test;
+mod tidy;
+mod tools;
+mod wait;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let outcome = interrupt::install().and_then(|()| match &cli.command {
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::E2e(arguments) => e2e::run(arguments),
+        Command::Test(arguments) => test::run(arguments),
+        Command::Tidy => tidy::run(),
+        Command::Tools(arguments) => tools::run(arguments),
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

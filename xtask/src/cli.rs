@@ -1,0 +1,102 @@
+//! The command line of `cargo xtask`.
+//!
+//! Invariant: only names, defaults and help texts; clap answers a usage error with exit code 2.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Builds, tests, demonstrates and measures the workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// One variant a command, in the order in which help lists them.
+#[derive(Subcommand)]
+pub enum Command {
+    /// Starts an embedded API server with a lively cluster and all four binaries, and shows what each serves
+    Demo(DemoArgs),
+    /// Formatting, lints, house rules, all tests that need only Rust and a C compiler, and the documentation
+    Test(TestArgs),
+    /// Checks the house rules: file headers, sizes, module direction, dependencies
+    Tidy,
+    /// Builds the real components that `e2e` runs against (needs Go) and keeps them in a cache
+    Tools(ToolsArgs),
+    /// Compares the binaries with the reference on a real API server, through restarts and bad input (needs Go once)
+    E2e(E2eArgs),
+}
+
+/// Arguments of `cargo xtask demo`.
+#[derive(Args)]
+pub struct DemoArgs {
+    /// Print the table and exit; fails if a binary does not get ready or serves nothing
+    #[arg(long)]
+    pub once: bool,
+    /// Pods in the sample cluster
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub pods: u32,
+    /// Changes a second in the sample cluster
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub churn: u32,
+    /// Watch this cluster instead of the embedded API server (read only)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["pods", "churn"])]
+    pub kubeconfig: Option<PathBuf>,
+    /// Build with optimisations; the first build takes several minutes more
+    #[arg(long)]
+    pub release: bool,
+}
+
+/// Arguments of `cargo xtask test`.
+#[derive(Args)]
+pub struct TestArgs {
+    /// Run only this step
+    #[arg(long, value_name = "STEP")]
+    pub only: Option<crate::test::StepName>,
+}
+
+/// Arguments of `cargo xtask tools`.
+#[derive(Args)]
+pub struct ToolsArgs {
+    /// Build only this component
+    #[arg(long, value_name = "NAME", value_parser = crate::tools::component_names())]
+    pub only: Option<String>,
+    /// Print the cache folder and exit
+    #[arg(long)]
+    pub print_dir: bool,
+}
+
+/// Arguments of `cargo xtask e2e`.
+#[derive(Args)]
+pub struct E2eArgs {
+    /// Keep logs, data and expositions of the run
+    #[arg(long)]
+    pub keep: bool,
+    /// Run only this scenario; may be given several times
+    #[arg(long, value_name = "SCENARIO")]
+    pub only: Vec<crate::e2e::ScenarioName>,
+    /// Pods in the cluster, beside the hand-made ones
+    #[arg(long, value_name = "N", default_value_t = 800, value_parser = clap::value_parser!(u32).range(600..=5000))]
+    pub pods: u32,
+    /// Test the binaries in this folder instead of building them
+    #[arg(long, value_name = "DIR")]
+    pub binaries: Option<PathBuf>,
+    /// Check the comparison itself on planted faults, without any component, and exit
+    #[arg(long)]
+    pub self_test: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Cli::command().debug_assert();
+    }
+}

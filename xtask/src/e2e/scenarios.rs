@@ -1,0 +1,10 @@
+//! One module a scenario: `run` returns the figures to report, or why it failed.
+//!
+//! Invariant: a scenario starts its own exporters and leaves none behind.
+
+pub mod bad_input;
+pub mod outage;
+pub mod parity;
+pub mod partition;
+pub mod prometheus;
+pub mod server_side;

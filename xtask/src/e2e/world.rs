@@ -1,0 +1,207 @@
+//! What the scenarios share: the cluster, the programs, and how exporters are started, read and compared.
+//!
+//! Invariant: expositions of ours pass through [`World::read`], where a planted fault gets in.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::cluster::{ADMIN_TOKEN, ApiServer, Etcd};
+use super::compare::{Report, View, compare};
+use super::objects::{self, RESOURCES};
+use super::plant::{self, Plant};
+use crate::cli::E2eArgs;
+use crate::exporter::Exporter;
+use crate::exposition::{Exposition, Format};
+use crate::http::Client;
+use crate::process::{Process, Scratch};
+use crate::{cargo, ports, tools, wait};
+
+/// Time for an exporter to list the whole cluster.
+pub const READY_LIMIT: Duration = Duration::from_secs(60);
+
+/// Time for two exporters to show the same objects.
+const SETTLE_LIMIT: Duration = Duration::from_secs(30);
+
+/// The shared state of a run. Fields drop in order: the API server before its store, both before their folder.
+pub struct World {
+    /// The API server with server-side shards.
+    pub api: ApiServer,
+    /// Its store.
+    pub etcd: Etcd,
+    /// For files of a scenario.
+    pub scratch: Scratch,
+    /// Logs of all processes.
+    pub logs: PathBuf,
+    reference: PathBuf,
+    binaries: BTreeMap<String, PathBuf>,
+    plant: Option<Plant>,
+}
+
+/// The flags of one comparison.
+pub struct Flags {
+    /// For reports.
+    pub name: &'static str,
+    /// Whether opt-in families and copied labels are on.
+    everything: bool,
+}
+
+impl Flags {
+    /// What a user gets without asking.
+    pub const DEFAULT: Self = Self { name: "default flags", everything: false };
+
+    /// All opt-in families, all labels and annotations.
+    pub const EVERYTHING: Self = Self { name: "all families, * lists", everything: true };
+
+    /// Whether nothing is left out.
+    pub fn everything(&self) -> bool {
+        self.everything
+    }
+
+    /// As arguments, for exporters of `resources`.
+    pub fn arguments(&self, resources: &[&str]) -> Vec<String> {
+        let mut arguments = Vec::new();
+        if self.everything {
+            let lists: Vec<String> = resources.iter().map(|resource| format!("{resource}=[*]")).collect();
+            let lists = lists.join(",");
+            arguments.push("--metric-opt-in-list=.*".to_owned());
+            arguments.push(format!("--metric-labels-allowlist={lists}"));
+            arguments.push(format!("--metric-annotations-allowlist={lists}"));
+        }
+        arguments
+    }
+}
+
+impl World {
+    /// Builds and starts everything that the scenarios share, and fills the cluster.
+    pub fn start(arguments: &E2eArgs) -> Result<Self> {
+        let plant = plant::from_environment()?;
+        // All of them now, so that a missing Go is found before anything starts.
+        for component in [&tools::ETCD, &tools::KUBE_APISERVER, &tools::PROMETHEUS, &tools::PROMTOOL] {
+            tools::ensure(component)?;
+        }
+        let reference = tools::ensure(&tools::REFERENCE)?;
+        let binaries = match &arguments.binaries {
+            Some(folder) => ready_made(folder)?,
+            None => cargo::build(&cargo::SHIPPED, false)?,
+        };
+        let scratch = Scratch::new("ksm-e2e", arguments.keep)?;
+        let logs = scratch.folder("logs")?;
+        let etcd = Etcd::start(scratch.path(), &logs)?;
+        let api = ApiServer::start("kube-apiserver", &etcd, true)?;
+        api.wait_for_system_namespaces()?;
+        objects::create_all(&api.client()?, arguments.pods)?;
+        Ok(Self { api, etcd, scratch, logs, reference, binaries, plant })
+    }
+
+    /// The path of one of our binaries.
+    pub fn binary(&self, name: &str) -> &Path {
+        &self.binaries[name]
+    }
+
+    /// Starts one of our binaries against the cluster, with all rights, and waits until it is ready.
+    pub fn start_ours(&self, name: &str, binary: &str, arguments: &[String]) -> Result<Exporter> {
+        self.start_ours_on(&self.api, name, binary, arguments)
+    }
+
+    /// The same against another API server.
+    pub fn start_ours_on(&self, api: &ApiServer, name: &str, binary: &str, arguments: &[String]) -> Result<Exporter> {
+        let mut exporter = self.launch_ours(&api.kubeconfig(ADMIN_TOKEN)?, name, binary, arguments)?;
+        exporter.wait_ready(READY_LIMIT)?;
+        Ok(exporter)
+    }
+
+    /// The same with a given kubeconfig and without waiting.
+    pub fn launch_ours(&self, kubeconfig: &Path, name: &str, binary: &str, arguments: &[String]) -> Result<Exporter> {
+        let mut all = vec!["--kubeconfig".to_owned(), kubeconfig.display().to_string()];
+        // The other two have no choice of resources.
+        match binary {
+            "ksm-shard" => all.push(format!("--resources={}", RESOURCES.join(","))),
+            "ksm-rest" => all.push(format!("--resources={}", rest_resources().join(","))),
+            _ => {}
+        }
+        all.extend_from_slice(arguments);
+        Exporter::start(name, self.binary(binary), &all, &self.logs)
+    }
+
+    /// `ksm-shard` as one of one.
+    pub fn start_unsplit(&self, name: &str, flags: &Flags) -> Result<Exporter> {
+        self.start_ours(name, "ksm-shard", &flags.arguments(&RESOURCES))
+    }
+
+    /// All shards of a set.
+    pub fn start_shards(&self, api: &ApiServer, scheme: &str, total: usize, flags: &Flags) -> Result<Vec<Exporter>> {
+        let start = |shard: usize| {
+            let mut arguments = vec![format!("--shard={shard}"), format!("--total-shards={total}")];
+            arguments.push(format!("--shard-by={scheme}"));
+            arguments.extend(flags.arguments(&RESOURCES));
+            self.start_ours_on(api, &format!("{scheme}-{shard}-of-{total}"), "ksm-shard", &arguments)
+        };
+        (0..total).map(start).collect()
+    }
+
+    /// The reference, restricted to the resources of the run.
+    pub fn start_reference(&self, name: &str, flags: &Flags) -> Result<Exporter> {
+        let (port, telemetry_port) = (ports::free()?, ports::free()?);
+        let mut command = Command::new(&self.reference);
+        command.arg("--kubeconfig").arg(self.api.kubeconfig(ADMIN_TOKEN)?);
+        command.args(["--host=127.0.0.1", "--telemetry-host=127.0.0.1"]);
+        command.arg(format!("--port={port}")).arg(format!("--telemetry-port={telemetry_port}"));
+        command.arg(format!("--resources={}", RESOURCES.join(","))).args(flags.arguments(&RESOURCES));
+        let process = Process::start(name, command, &self.logs)?;
+        let client = |port: u16| Client::plain(format!("http://127.0.0.1:{port}"));
+        let mut exporter = Exporter { process, metrics: client(port), telemetry: client(telemetry_port) };
+        let metrics = exporter.metrics.clone();
+        exporter.process.wait_for("serves its first objects", READY_LIMIT, || {
+            Ok(metrics.get("/metrics", None).ok().filter(|answer| !answer.body.is_empty()).map(|_| ()))
+        })?;
+        Ok(exporter)
+    }
+
+    /// What our exporters serve, with the planted fault if there is one.
+    pub fn read(&self, ours: &[&Exporter], format: Format) -> Result<View> {
+        let mut parts = ours.iter().map(|part| part.exposition(format)).collect::<Result<Vec<Exposition>>>()?;
+        if let (Some(plant), Some(part)) = (self.plant, parts.iter_mut().max_by_key(|part| part.families.len())) {
+            plant.apply(part);
+        }
+        Ok(View::of(&parts))
+    }
+
+    /// Compares until the two sides are equal; fails with the last report.
+    pub fn settle(&self, what: &str, mut sides: impl FnMut() -> Result<(View, View)>) -> Result<(View, View)> {
+        // A planted fault does not go away.
+        let limit = if self.plant.is_some() { Duration::ZERO } else { SETTLE_LIMIT };
+        let mut last = Report::default();
+        let outcome = wait::until(what, limit, || {
+            let (expected, actual) = sides()?;
+            last = compare(&expected, &actual);
+            Ok(last.is_empty().then_some((expected, actual)))
+        });
+        if outcome.is_err() && !last.is_empty() {
+            bail!("{what}: differences after {} s\n{last}", limit.as_secs());
+        }
+        let (expected, actual) = outcome.with_context(|| what.to_owned())?;
+        if expected.samples() == 0 {
+            bail!("{what}: nothing was compared, both sides are empty");
+        }
+        Ok((expected, actual))
+    }
+}
+
+/// Binaries that the user brings.
+fn ready_made(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
+    let find = |name: &str| {
+        let path = folder.join(name);
+        ensure!(path.is_file(), "--binaries {}: there is no {name} in it", folder.display());
+        Ok((name.to_owned(), path))
+    };
+    cargo::SHIPPED.into_iter().map(find).collect()
+}
+
+/// What `ksm-rest` has: everything but pods.
+pub fn rest_resources() -> Vec<&'static str> {
+    RESOURCES.into_iter().filter(|resource| *resource != "pods").collect()
+}

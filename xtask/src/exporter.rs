@@ -1,0 +1,99 @@
+//! One of the four binaries, started on free loopback ports.
+//!
+//! Invariant: an exporter prints `listening metrics=URL telemetry=URL` once both ports accept connections, and answers
+//! `/readyz` on the telemetry port with 200 only after every initial list.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::exposition::{self, Exposition, Format};
+use crate::http::{Answer, Client};
+use crate::process::Process;
+
+/// Time until both ports listen; the API server is not asked for this.
+const LISTEN_LIMIT: Duration = Duration::from_secs(20);
+
+/// A running exporter, ours or the reference.
+pub struct Exporter {
+    /// The child process.
+    pub process: Process,
+    /// The port with the metrics of the cluster.
+    pub metrics: Client,
+    /// The port with the metrics of the exporter itself.
+    pub telemetry: Client,
+}
+
+impl Exporter {
+    /// Starts one of our binaries with `arguments` and reads its addresses.
+    pub fn start(name: &str, binary: &Path, arguments: &[String], logs: &Path) -> Result<Self> {
+        let mut command = Command::new(binary);
+        command.args(["--host", "127.0.0.1", "--port", "0", "--telemetry-host", "127.0.0.1", "--telemetry-port", "0"]);
+        command.args(arguments);
+        let mut process = Process::start(name, command, logs)?;
+        let line = process.wait_for_line("listening ", LISTEN_LIMIT)?;
+        let (metrics, telemetry) = addresses(&line)
+            .with_context(|| format!("{name} printed `listening {line}`: want `metrics=URL telemetry=URL`"))?;
+        Ok(Self { process, metrics: Client::plain(metrics), telemetry: Client::plain(telemetry) })
+    }
+
+    /// Its name in reports.
+    pub fn name(&self) -> &str {
+        self.process.name()
+    }
+
+    /// Waits for `/readyz` to answer 200.
+    pub fn wait_ready(&mut self, limit: Duration) -> Result<()> {
+        let telemetry = self.telemetry.clone();
+        self.process.wait_for("gets ready (/readyz answers 200)", limit, || {
+            Ok(telemetry.get("/readyz", None).ok().filter(|answer| answer.status == 200).map(|_| ()))
+        })
+    }
+
+    /// One scrape of the main port, as text; anything but 200 is an error.
+    pub fn scrape(&self, format: Format) -> Result<Answer> {
+        fetch(&self.metrics, format).with_context(|| format!("scrape of {}", self.name()))
+    }
+
+    /// One scrape of the main port, strictly parsed.
+    pub fn exposition(&self, format: Format) -> Result<Exposition> {
+        let answer = self.scrape(format)?;
+        exposition::parse(&answer.body, format).with_context(|| format!("exposition of {}", self.name()))
+    }
+
+    /// The exporter's own metrics.
+    pub fn self_metrics(&self) -> Result<Exposition> {
+        let answer = fetch(&self.telemetry, Format::Text)?;
+        // Some libraries only speak OpenMetrics, whatever was asked for.
+        let format = Format::of_content_type(&answer.content_type);
+        exposition::parse(&answer.body, format).with_context(|| format!("self-metrics of {}", self.name()))
+    }
+}
+
+fn fetch(client: &Client, format: Format) -> Result<Answer> {
+    let answer = client.get("/metrics", Some(format.accept()))?;
+    if answer.status != 200 {
+        bail!("{}/metrics answered {}", client.base(), answer.status);
+    }
+    Ok(answer)
+}
+
+/// The two addresses in `metrics=URL telemetry=URL`.
+fn addresses(line: &str) -> Option<(&str, &str)> {
+    let field = |name: &str| line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    Some((field("metrics")?.trim_end_matches('/'), field("telemetry")?.trim_end_matches('/')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_found_by_name() {
+        let line = "metrics=http://127.0.0.1:1 telemetry=http://127.0.0.1:2/";
+        assert_eq!(addresses(line), Some(("http://127.0.0.1:1", "http://127.0.0.1:2")));
+        assert_eq!(addresses("metrics=http://127.0.0.1:1"), None);
+    }
+}

@@ -1,0 +1,49 @@
+//! Polling with a deadline.
+//!
+//! Invariant: a wait ends at its deadline, on Ctrl-C or with a result, whichever comes first.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+
+use crate::interrupt;
+
+/// Time between two looks at a process, file or port on this machine.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Calls `probe` until it gives a value, at least once. `what` completes the sentence "… did not happen within 30 s".
+pub fn until<T>(what: &str, limit: Duration, mut probe: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let deadline = Instant::now() + limit;
+    loop {
+        interrupt::check()?;
+        if let Some(value) = probe()? {
+            return Ok(value);
+        }
+        if Instant::now() >= deadline {
+            bail!("{what}: did not happen within {} s", limit.as_secs());
+        }
+        std::thread::sleep(INTERVAL);
+    }
+}
+
+/// Waits for one polling interval.
+pub fn pause() -> Result<()> {
+    std::thread::sleep(INTERVAL);
+    interrupt::check()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deadline_ends_the_wait_after_a_last_look() {
+        let mut looks = 0;
+        let outcome: Result<()> = until("a miracle", Duration::ZERO, || {
+            looks += 1;
+            Ok(None)
+        });
+        assert_eq!(looks, 1);
+        assert!(outcome.unwrap_err().to_string().contains("a miracle"));
+    }
+}
