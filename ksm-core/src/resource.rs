@@ -4,7 +4,7 @@
 //! known only at run time fit in as well.
 
 use crate::exposition::write_label;
-use crate::family::{Family, FamilyInfo, Plan, Samples};
+use crate::family::{Family, FamilyInfo, Plan, Samples, Written};
 use crate::view::{DecodeError, Encoding, Object, ObjectMeta, decode};
 
 /// Whether objects live in a namespace.
@@ -63,7 +63,7 @@ pub struct Resource<V: 'static> {
 }
 
 /// The samples of one object: text by family.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Rendered {
     /// Sample lines, family after family in plan order.
     pub text: Vec<u8>,
@@ -72,6 +72,7 @@ pub struct Rendered {
     /// For each family of the plan, how many samples it has.
     pub samples: Vec<u32>,
     base: Vec<u8>,
+    written: Written,
 }
 
 impl Rendered {
@@ -144,7 +145,7 @@ impl<V: Object> AnyResource for Resource<V> {
         }
         for &index in plan.families() {
             let family = &self.families[index];
-            let mut samples = Samples::new(&mut out.text, family.info, &out.base, plan);
+            let mut samples = Samples::new(&mut out.text, family.info, &out.base, plan, &mut out.written);
             (family.samples)(&object, &mut samples);
             let count = samples.count();
             out.samples.push(count);

@@ -60,6 +60,28 @@ pub enum Error {
     },
 }
 
+/// Encodes an object as the API server would: its protobuf message, without the envelope.
+///
+/// # Errors
+/// Its kind is not served, or it has a field that the API does not know or of the wrong type.
+pub fn encode(object: &Value) -> Result<Vec<u8>, Error> {
+    encode_as(object).map(|(_, bytes)| bytes)
+}
+
+fn encode_as(object: &Value) -> Result<(&'static Resource, Vec<u8>), Error> {
+    let text = |key: &str| object[key].as_str().unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let resource = resources::by_kind(api_version, kind)
+        .ok_or_else(|| Error::UnknownKind { kind: kind.to_owned(), api_version: api_version.to_owned() })?;
+    let bytes = codec::to_protobuf(resource.message(), object).map_err(|error| invalid(object, error.to_string()))?;
+    Ok((resource, bytes))
+}
+
+fn invalid(object: &Value, reason: String) -> Error {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Error::Invalid { kind: text(&object["kind"]), name: text(&object["metadata"]["name"]), reason }
+}
+
 impl Default for Cluster {
     fn default() -> Self {
         Self::new(DEFAULT_HISTORY, 0)
@@ -80,14 +102,9 @@ impl Cluster {
     /// Sets the resource version, and where absent the namespace (`default`), UID and creation time. Returns the stored
     /// object.
     pub fn apply(&self, object: Value) -> Result<Value, Error> {
-        let text = |key: &str| object[key].as_str().unwrap_or_default().to_owned();
-        let (api_version, kind) = (text("apiVersion"), text("kind"));
-        let resource = resources::by_kind(&api_version, &kind)
-            .ok_or_else(|| Error::UnknownKind { kind: kind.clone(), api_version: api_version.clone() })?;
-        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let invalid = |reason: String| Error::Invalid { kind: kind.clone(), name: name.clone(), reason };
-        let bytes = codec::to_protobuf(resource.message(), &object).map_err(|error| invalid(error.to_string()))?;
-        let stored = self.store(resource, None, &bytes, Condition::Upsert).map_err(|status| invalid(status.message))?;
+        let (resource, bytes) = encode_as(&object)?;
+        let stored =
+            self.store(resource, None, &bytes, Condition::Upsert).map_err(|status| invalid(&object, status.message))?;
         Ok(self.value(resource, &stored))
     }
 

@@ -1,6 +1,6 @@
 //! Labels and annotations copied from objects: which keys, and as which label names.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Which keys of a map are copied into labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub enum KeyFilter {
     None,
     /// Every key (`*`).
     All,
-    /// These keys, taken literally.
+    /// These keys, each literal but for one `*` at most, which stands for any text.
     Keys(BTreeSet<String>),
 }
 
@@ -20,9 +20,16 @@ impl KeyFilter {
         match self {
             Self::None => false,
             Self::All => true,
-            Self::Keys(keys) => keys.contains(key),
+            Self::Keys(keys) => keys.contains(key) || keys.iter().any(|pattern| wildcard_matches(pattern, key)),
         }
     }
+}
+
+/// Whether `key` is `pattern` with its one `*` replaced by some text; patterns without or with more never match.
+fn wildcard_matches(pattern: &str, key: &str) -> bool {
+    pattern.split_once('*').is_some_and(|(start, end)| {
+        !end.contains('*') && key.len() >= start.len() + end.len() && key.starts_with(start) && key.ends_with(end)
+    })
 }
 
 /// `text` with every character that no label name may hold replaced by `_`.
@@ -33,37 +40,36 @@ pub fn sanitize(text: &str) -> String {
 /// Label names and values for the admitted entries of `map`, ordered by key.
 ///
 /// A name is `<prefix>_` and the key, sanitised and in snake case. Keys that end up equal get `_conflict1`,
-/// `_conflict2` … in key order, skipping every name another key has already
+/// `_conflict2` … in key order, skipping every name given out before
 /// (<https://github.com/kubernetes/kube-state-metrics/issues/3064>).
 pub fn copied_labels<'a>(prefix: &str, map: &'a BTreeMap<String, String>, keys: &KeyFilter) -> Vec<(String, &'a str)> {
-    let mut labels: Vec<(String, &str)> = map
-        .iter()
-        .filter(|(key, _)| keys.admits(key))
-        .map(|(key, value)| (format!("{prefix}_{}", snake_case(&sanitize(key))), value.as_str()))
-        .collect();
-    let mut uses: BTreeMap<&str, u32> = BTreeMap::new();
-    for (name, _) in &labels {
-        *uses.entry(name).or_default() += 1;
-    }
-    if uses.values().all(|&uses| uses == 1) {
-        return labels;
-    }
-    let mut taken: BTreeSet<String> =
-        uses.iter().filter(|&(_, &uses)| uses == 1).map(|(name, _)| (*name).to_owned()).collect();
-    let mut next: BTreeMap<String, u32> =
-        uses.into_iter().filter(|&(_, uses)| uses > 1).map(|(name, _)| (name.to_owned(), 1)).collect();
-    for (name, _) in &mut labels {
-        let Some(number) = next.get_mut(name) else { continue };
-        let unique = loop {
-            let candidate = format!("{name}_conflict{number}");
-            *number += 1;
-            if taken.insert(candidate.clone()) {
-                break candidate;
+    let mut labels: Vec<(String, &str)> = Vec::new();
+    // How many suffixes each name that collided has used up.
+    let mut suffixes: HashMap<String, u32> = HashMap::new();
+    for (key, value) in map.iter().filter(|(key, _)| keys.admits(key)) {
+        let mut name = format!("{prefix}_{}", snake_case(&sanitize(key)));
+        let first_holder = labels.iter().position(|(taken, _)| *taken == name);
+        if first_holder.is_some() || suffixes.contains_key(&name) {
+            let suffix = suffixes.entry(name.clone()).or_default();
+            if let Some(first) = first_holder {
+                labels[first].0 = free_name(&name, suffix, &labels);
             }
-        };
-        *name = unique;
+            name = free_name(&name, suffix, &labels);
+        }
+        labels.push((name, value));
     }
     labels
+}
+
+/// `name` with the next conflict suffix that makes it unlike every label so far.
+fn free_name(name: &str, suffix: &mut u32, labels: &[(String, &str)]) -> String {
+    loop {
+        *suffix += 1;
+        let candidate = format!("{name}_conflict{suffix}");
+        if labels.iter().all(|(taken, _)| *taken != candidate) {
+            return candidate;
+        }
+    }
 }
 
 /// Lower case, with `_` between a lower-case letter or digit and the upper-case letter after it.

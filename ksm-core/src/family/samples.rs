@@ -17,13 +17,22 @@ pub struct Samples<'a> {
     family: FamilyInfo<'a>,
     base: &'a [u8],
     plan: &'a Plan,
-    written: Written,
+    written: &'a mut Written,
 }
 
 impl<'a> Samples<'a> {
-    /// A writer behind `out` for one family; `base` holds the rendered base labels without braces.
-    pub(crate) fn new(out: &'a mut Vec<u8>, family: FamilyInfo<'a>, base: &'a [u8], plan: &'a Plan) -> Self {
-        Self { out, family, base, plan, written: Written::default() }
+    /// A writer behind `out` for one family; `base` holds the rendered base labels without braces, and `written` is
+    /// memory to reuse.
+    pub(crate) fn new(
+        out: &'a mut Vec<u8>,
+        family: FamilyInfo<'a>,
+        base: &'a [u8],
+        plan: &'a Plan,
+        written: &'a mut Written,
+    ) -> Self {
+        written.series.clear();
+        written.hashes.clear();
+        Self { out, family, base, plan, written }
     }
 
     /// How many samples were written.
@@ -119,8 +128,9 @@ pub fn condition_statuses(status: &str) -> [(&'static str, bool); 3] {
 /// Past this many samples of one family in one object, a hash set spares comparing each with all.
 const COMPARE_ALL: usize = 32;
 
-#[derive(Default)]
-struct Written {
+/// The series written so far of one family for one object.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Written {
     series: Vec<Range<usize>>,
     hashes: HashSet<u64>,
     state: RandomState,

@@ -20,7 +20,7 @@ fn write(labels: &[&str], base: &str, write: impl FnOnce(&mut Samples<'_>)) -> S
         FamilyInfo { name: "demo", kind: Kind::Gauge, stability: Stability::Stable, opt_in: false, labels, help: "h" };
     let plan = Plan::new(&[], |_| true, KeyFilter::All, KeyFilter::None);
     let mut out = Vec::new();
-    write(&mut Samples::new(&mut out, family, base.as_bytes(), &plan));
+    write(&mut Samples::new(&mut out, family, base.as_bytes(), &plan, &mut Written::default()));
     String::from_utf8(out).unwrap()
 }
 
@@ -52,6 +52,31 @@ fn conflicting_keys_are_numbered_past_every_name_in_use() {
         ["label_team_id_conflict1=v0", "label_team_id_conflict2=v1", "label_team_id_conflict3=v2"]
     );
     assert_eq!(names(&[("a-b", "1"), ("a.b", "2")]), ["label_a_b_conflict1=1", "label_a_b_conflict2=2"]);
+    assert_eq!(
+        names(&[("a-b", "1"), ("a.b", "2"), ("a.b.conflict1", "3"), ("a_b", "4")]),
+        [
+            "label_a_b_conflict1_conflict1=1",
+            "label_a_b_conflict2=2",
+            "label_a_b_conflict1_conflict2=3",
+            "label_a_b_conflict3=4"
+        ]
+    );
+}
+
+#[test]
+fn one_wildcard_in_a_key_stands_for_any_text() {
+    let filter = KeyFilter::Keys(["app*", "*.example.com/x", "lit", "*two*"].map(str::to_owned).into());
+    for (key, admitted) in [
+        ("app", true),
+        ("app.kubernetes.io/name", true),
+        ("my.example.com/x", true),
+        ("lit", true),
+        ("literal", false),
+        ("xtwox", false),
+        ("ap", false),
+    ] {
+        assert_eq!(filter.admits(key), admitted, "{key}");
+    }
 }
 
 #[test]

@@ -1,4 +1,7 @@
 //! One `check` for all generator tests: object in (YAML), exposition out, every byte compared.
+//!
+//! Each object is decoded twice, from JSON and from protobuf made through the API's own message descriptions, so that a
+//! wrong field number or JSON name of a view fails the first test that uses the field.
 
 use expect_test::Expect;
 
@@ -56,9 +59,18 @@ fn render(resource: &dyn AnyResource, options: &Options, yaml: &str, headers: bo
             && (options.only.is_empty() || options.only.iter().any(|prefix| family.name.starts_with(prefix)))
     };
     let plan = Plan::new(&table, enabled, options.labels.clone(), options.annotations.clone());
-    let mut out = Rendered::default();
-    let json = serde_json::to_vec(&object).unwrap();
-    assert!(resource.render(Encoding::Json, &json, &plan, &mut |_| true, &mut out).unwrap());
+    let render = |encoding, bytes: &[u8]| {
+        let mut out = Rendered::default();
+        assert!(resource.render(encoding, bytes, &plan, &mut |_| true, &mut out).unwrap());
+        out
+    };
+    let out = render(Encoding::Json, &serde_json::to_vec(&object).unwrap());
+    let protobuf = render(Encoding::Protobuf, &protobuf(resource, object));
+    assert_eq!(
+        String::from_utf8_lossy(&protobuf.text),
+        String::from_utf8_lossy(&out.text),
+        "decoded from protobuf (left) and from JSON (right)"
+    );
     let mut text = Vec::new();
     let mut start = 0;
     for (&index, &end) in plan.families().iter().zip(&out.ends) {
@@ -70,4 +82,15 @@ fn render(resource: &dyn AnyResource, options: &Options, yaml: &str, headers: bo
         start = end as usize;
     }
     String::from_utf8(text).unwrap()
+}
+
+fn protobuf(resource: &dyn AnyResource, mut object: serde_json::Value) -> Vec<u8> {
+    let descriptor = resource.descriptor();
+    let api_version = match descriptor.group {
+        "" => descriptor.version.to_owned(),
+        group => format!("{group}/{}", descriptor.version),
+    };
+    object["apiVersion"] = api_version.into();
+    object["kind"] = descriptor.kind.into();
+    ksm_testbed::encode(&object).unwrap()
 }

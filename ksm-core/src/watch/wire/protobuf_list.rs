@@ -29,6 +29,8 @@ enum At {
 pub(in super::super) struct ProtobufList {
     buffer: BytesMut,
     at: At,
+    /// Whether the list message has been read to its end.
+    complete: bool,
 }
 
 impl ProtobufList {
@@ -56,7 +58,10 @@ impl ProtobufList {
                         return Ok(None);
                     }
                 }
-                At::List(0) => self.at = At::Envelope,
+                At::List(0) => {
+                    self.at = At::Envelope;
+                    self.complete = true;
+                }
                 At::List(left) => {
                     let Some((field, length, header)) = header(&self.buffer, "list")? else { return Ok(None) };
                     let size = header as u64 + length;
@@ -82,7 +87,7 @@ impl ProtobufList {
     }
 
     pub(super) fn finish(self) -> Result<(), WireError> {
-        if matches!(self.at, At::Envelope) && self.buffer.is_empty() {
+        if self.complete && matches!(self.at, At::Envelope) && self.buffer.is_empty() {
             Ok(())
         } else {
             Err(WireError::Cut("a protobuf list"))
