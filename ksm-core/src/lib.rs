@@ -5,10 +5,18 @@
 
 pub mod exposition;
 pub mod family;
+#[cfg(feature = "runtime")]
+pub mod options;
 pub mod resource;
 pub mod resources;
+#[cfg(feature = "runtime")]
+pub mod run;
+#[cfg(feature = "runtime")]
+pub mod serve;
 pub mod shard;
 pub mod store;
+#[cfg(feature = "runtime")]
+pub mod telemetry;
 pub mod view;
 #[cfg(feature = "runtime")]
 pub mod watch;

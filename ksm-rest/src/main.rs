@@ -1,2 +1,22 @@
-//! ksm-rest.
-fn main() {}
+//! `ksm-rest`: every resource but pods.
+
+use std::process::ExitCode;
+
+use ksm_core::options::{self, Part, SharedArgs};
+use ksm_core::run::{self, Threads};
+
+/// Serves metrics about every resource but pods, beside ksm-node and ksm-unscheduled.
+#[derive(clap::Parser)]
+struct Args {
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+fn main() -> ExitCode {
+    let build = ksm_core::build!();
+    run::install_crypto_provider();
+    match options::parse(build, |args: Args| args.shared.settings(Part::Rest)) {
+        Ok(settings) => run::main(build, settings, Threads::Many),
+        Err(exit) => exit,
+    }
+}

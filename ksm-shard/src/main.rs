@@ -1,2 +1,24 @@
-//! ksm-shard.
-fn main() {}
+//! `ksm-shard`: hash shards of a cluster; one shard of one is the whole.
+
+use std::process::ExitCode;
+
+use ksm_core::options::{self, ShardArgs, SharedArgs};
+use ksm_core::run::{self, Threads};
+
+/// Serves metrics about Kubernetes objects: all of them, or one shard of a set.
+#[derive(clap::Parser)]
+struct Args {
+    #[command(flatten)]
+    shared: SharedArgs,
+    #[command(flatten)]
+    shard: ShardArgs,
+}
+
+fn main() -> ExitCode {
+    let build = ksm_core::build!();
+    run::install_crypto_provider();
+    match options::parse(build, |args: Args| args.shard.settings(&args.shared)) {
+        Ok(settings) => run::main(build, settings, Threads::Many),
+        Err(exit) => exit,
+    }
+}

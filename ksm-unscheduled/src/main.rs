@@ -1,2 +1,22 @@
-//! ksm-unscheduled.
-fn main() {}
+//! `ksm-unscheduled`: the pods that no node has yet.
+
+use std::process::ExitCode;
+
+use ksm_core::options::{self, Part, SharedArgs};
+use ksm_core::run::{self, Threads};
+
+/// Serves metrics about pods that are bound to no node, beside ksm-node.
+#[derive(clap::Parser)]
+struct Args {
+    #[command(flatten)]
+    shared: SharedArgs,
+}
+
+fn main() -> ExitCode {
+    let build = ksm_core::build!();
+    run::install_crypto_provider();
+    match options::parse(build, |args: Args| args.shared.settings(Part::Unscheduled)) {
+        Ok(settings) => run::main(build, settings, Threads::One),
+        Err(exit) => exit,
+    }
+}

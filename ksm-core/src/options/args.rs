@@ -1,0 +1,214 @@
+//! Argument groups, by topic; each binary flattens the ones that make sense for it.
+//!
+//! A field is `None` or empty when it was not given: defaults belong to [`Settings`](super::Settings).
+//! Names and meaning are those of kube-state-metrics, so that arguments can be kept.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+use super::{Part, Settings, UsageError};
+use crate::shard::{Scheme, Shard};
+
+/// What every binary takes.
+#[derive(Args, Clone, Debug, Default)]
+pub struct SharedArgs {
+    /// How to reach the API server.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+    /// Where to listen.
+    #[command(flatten)]
+    pub serving: ServingArgs,
+    /// Which objects to read.
+    #[command(flatten)]
+    pub watch: WatchArgs,
+    /// Which families to serve.
+    #[command(flatten)]
+    pub metrics: MetricArgs,
+    /// What to log.
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+impl SharedArgs {
+    /// Settings for a part of the cluster that is not split further.
+    ///
+    /// # Errors
+    /// An option that makes no sense.
+    pub fn settings(&self, part: Part) -> Result<Settings, UsageError> {
+        Settings::resolve(self, part, Shard::WHOLE, crate::resources::all())
+    }
+}
+
+/// How to reach the API server.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "API server")]
+pub struct ConnectionArgs {
+    /// Connect as this kubeconfig file says; without it and --apiserver, with the pod's service account
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+
+    /// Connect to this URL, whatever the kubeconfig names
+    #[arg(long, value_name = "URL")]
+    pub apiserver: Option<String>,
+
+    /// Let the API server answer lists from its cache (resourceVersion=0): cheaper for it, perhaps a moment behind
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          value_parser = boolean)]
+    pub use_apiserver_cache: Option<bool>,
+}
+
+/// Where to listen.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Serving")]
+pub struct ServingArgs {
+    /// Address or name to serve metrics on; :: is every address of both IP versions [default: ::]
+    #[arg(long, value_name = "HOST")]
+    pub host: Option<String>,
+
+    /// Port to serve metrics on, 0 for any free one [default: 8080]
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+
+    /// Address or name to serve self-metrics on [default: ::]
+    #[arg(long, value_name = "HOST")]
+    pub telemetry_host: Option<String>,
+
+    /// Port to serve self-metrics on, 0 for any free one [default: 8081]
+    #[arg(long, value_name = "PORT")]
+    pub telemetry_port: Option<u16>,
+}
+
+/// Which objects to read.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "What to watch")]
+pub struct WatchArgs {
+    /// Serve these resources only, by plural name
+    #[arg(long, value_name = "LIST", action = ArgAction::Append)]
+    pub resources: Vec<String>,
+
+    /// Read these namespaces only; resources without a namespace are read all the same
+    #[arg(long, value_name = "LIST", action = ArgAction::Append)]
+    pub namespaces: Vec<String>,
+}
+
+/// Which families and labels to serve.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Metrics")]
+pub struct MetricArgs {
+    /// Serve only families whose name one of these regular expressions matches anywhere
+    #[arg(long, value_name = "LIST", action = ArgAction::Append)]
+    pub metric_allowlist: Vec<String>,
+
+    /// Serve no family whose name one of these regular expressions matches anywhere
+    #[arg(long, value_name = "LIST", action = ArgAction::Append)]
+    pub metric_denylist: Vec<String>,
+
+    /// Serve opt-in families too whose name one of these regular expressions matches anywhere
+    #[arg(long, value_name = "LIST", action = ArgAction::Append)]
+    pub metric_opt_in_list: Vec<String>,
+
+    /// Copy these labels of objects, as in pods=[app,team],nodes=[*]; the resource * is every one served, and a key may
+    /// hold one *; of repeated flags the last one counts
+    #[arg(long, value_name = "MAP")]
+    pub metric_labels_allowlist: Option<String>,
+
+    /// Copy these annotations of objects, written likewise
+    #[arg(long, value_name = "MAP")]
+    pub metric_annotations_allowlist: Option<String>,
+}
+
+/// What to log.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Logging")]
+pub struct LogArgs {
+    /// How much to log to stderr: 0 to 3 what an operator needs, 4 reconnects and relists, 6 and more every event,
+    /// 8 and more the HTTP client as well [default: 0]
+    #[arg(short = 'v', long = "v", value_name = "LEVEL", allow_negative_numbers = true)]
+    pub verbosity: Option<i32>,
+}
+
+/// Which shard of a set this is.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Sharding")]
+pub struct ShardArgs {
+    /// Serve this shard of the set, counted from 0 [default: 0]
+    #[arg(long, value_name = "ORDINAL", allow_negative_numbers = true)]
+    pub shard: Option<i64>,
+
+    /// How many shards the set has; 1 is no sharding [default: 1]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    pub total_shards: Option<i64>,
+
+    /// How objects are spread, the same for the whole set: range lets the API server do it where it can, md5 is the
+    /// classic scheme and always done here [default: range]
+    #[arg(long, value_name = "SCHEME")]
+    pub shard_by: Option<Scheme>,
+
+    /// Serve pods of this node only
+    #[arg(long, value_name = "NAME")]
+    pub node: Option<String>,
+}
+
+impl ShardArgs {
+    /// Settings for one shard of a set.
+    ///
+    /// # Errors
+    /// An option that makes no sense.
+    pub fn settings(&self, shared: &SharedArgs) -> Result<Settings, UsageError> {
+        let part = match self.node.as_deref() {
+            None | Some("") => Part::Everything,
+            Some(node) => Part::Node(node.to_owned()),
+        };
+        Settings::resolve(shared, part, self.shard()?, crate::resources::all())
+    }
+
+    /// The shard.
+    ///
+    /// # Errors
+    /// It is not in its set, or the set is empty.
+    pub fn shard(&self) -> Result<Shard, UsageError> {
+        let (ordinal, total) = (self.shard.unwrap_or(0), self.total_shards.unwrap_or(1));
+        let total = u32::try_from(total).map_err(|_| {
+            UsageError::new(format!("--total-shards={total}: the total number of shards must be at least 1"))
+        })?;
+        // No ordinal this large is in any set, and the error below says which are.
+        let in_range = u32::try_from(ordinal).unwrap_or(u32::MAX);
+        Shard::new(in_range, total, self.shard_by.unwrap_or_default()).map_err(|_| match total {
+            0 => UsageError::new("--total-shards=0: the total number of shards must be at least 1"),
+            1 => UsageError::new(format!("--shard={ordinal}: out of range, one shard of one is 0 (see --total-shards)")),
+            _ => UsageError::new(format!("--shard={ordinal}: out of range, with {total} shards it is 0 to {}", total - 1)),
+        })
+    }
+}
+
+/// Which node to serve.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "What to watch")]
+pub struct NodeArgs {
+    /// Serve the pods of this node
+    #[arg(long, value_name = "NAME", env = "NODE_NAME")]
+    pub node: Option<String>,
+}
+
+impl NodeArgs {
+    /// Settings for the pods of the node.
+    ///
+    /// # Errors
+    /// No node, or an option that makes no sense.
+    pub fn settings(&self, shared: &SharedArgs) -> Result<Settings, UsageError> {
+        match self.node.as_deref() {
+            None | Some("") => Err(UsageError::new("which node? give --node or set NODE_NAME")),
+            Some(node) => shared.settings(Part::Node(node.to_owned())),
+        }
+    }
+}
+
+/// A boolean as Go's `strconv.ParseBool` takes it.
+fn boolean(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("expected true or false".to_owned()),
+    }
+}

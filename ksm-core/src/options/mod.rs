@@ -1,0 +1,44 @@
+//! Options: from the command line to [`Settings`].
+//!
+//! Argument groups know clap and hold what was given, nothing more; resolving them into settings is pure and is where
+//! defaults, lists and limits are applied. Nothing outside this module sees a clap type.
+
+mod args;
+mod labels;
+mod parse;
+mod patterns;
+mod settings;
+
+pub use args::{ConnectionArgs, LogArgs, MetricArgs, NodeArgs, ServingArgs, ShardArgs, SharedArgs, WatchArgs};
+pub use labels::KeyFilters;
+pub use parse::{parse, parse_from};
+pub use patterns::Patterns;
+pub use settings::{Address, Connection, Enabled, Part, Settings};
+
+use std::fmt;
+
+/// Arguments that make no sense: one line, for the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageError(String);
+
+impl UsageError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+/// The entries of comma-separated lists, repeated flags adding up; blanks and empty entries do not count.
+fn entries(values: &[String]) -> impl Iterator<Item = &str> {
+    values.iter().flat_map(|value| value.split(',')).map(str::trim).filter(|entry| !entry.is_empty())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! HTTP: the exposition, health, self-metrics, and a page for people.
+//!
+//! Invariant: a scrape calls no API and renders nothing. It takes one snapshot of each store when it starts and copies
+//! stored text; no lock is shared with what updates the stores.
+
+mod body;
+mod catalogue;
+mod landing;
+mod negotiate;
+mod pace;
+mod pages;
+mod query;
+mod server;
+
+pub use body::Body;
+pub use catalogue::{Catalogue, ServedResource};
+pub use pace::Limits;
+pub use pages::{About, MetricsPages, TelemetryPages};
+pub use server::{Handler, Server};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! One listening port: accepts, serves HTTP/1, and drains when told to stop.
+//!
+//! Every connection is a task of its own; what goes wrong in one, a panic included, ends that one only.
+
+use std::convert::Infallible;
+use std::future::{poll_fn, ready};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinError, JoinSet};
+use tracing::{debug, error, warn};
+
+use super::Body;
+use super::pace::{Limits, Pace, Paced};
+use crate::options::Address;
+
+/// Request headers longer than this are answered with 431.
+const HEADER_BYTES: usize = 16 * 1024;
+
+/// How long to wait before accepting again when the process has run out of something, usually file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Answers requests without waiting for anything.
+pub trait Handler: Send + Sync + 'static {
+    /// The response to a request, whose body is not read.
+    fn respond(&self, request: &Request<Incoming>) -> Response<Body>;
+}
+
+/// A port that is bound and not yet served.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    limits: Limits,
+}
+
+impl Server {
+    /// Binds the address.
+    ///
+    /// # Errors
+    /// The name does not resolve, the address is not this machine's, or the port is taken.
+    pub async fn bind(address: &Address, limits: Limits) -> io::Result<Self> {
+        let listener = match TcpListener::bind((address.host.as_str(), address.port)).await {
+            // A machine without IPv6 has no `::`; the default is to mean every address there is.
+            Err(error) if address.host == "::" && no_ipv6(&error) => {
+                TcpListener::bind((Ipv4Addr::UNSPECIFIED, address.port)).await?
+            }
+            bound => bound?,
+        };
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address, limits })
+    }
+
+    /// The address with the port that was bound.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` turns true, then refuses new connections and gives responses in progress their grace.
+    pub async fn serve(self, handler: Arc<impl Handler>, mut stop: watch::Receiver<bool>) {
+        let permits = Arc::new(Semaphore::new(self.limits.connections));
+        let mut connections = JoinSet::new();
+        loop {
+            // A sender that is gone stops as well.
+            let stopped = async { drop(stop.wait_for(|stop| *stop).await) };
+            let accept = async {
+                let permit = Arc::clone(&permits).acquire_owned().await.expect("the semaphore is never closed");
+                self.listener.accept().await.map(|(stream, _)| (stream, permit))
+            };
+            tokio::select! {
+                () = stopped => break,
+                Some(ended) = connections.join_next() => report(ended),
+                accepted = accept => match accepted {
+                    Ok((stream, permit)) => {
+                        let connection = connection(stream, Arc::clone(&handler), self.limits, stop.clone());
+                        connections.spawn(async move {
+                            connection.await;
+                            drop(permit);
+                        });
+                    }
+                    Err(error) => {
+                        warn!(%error, address = %self.address, "cannot accept a connection");
+                        tokio::time::sleep(ACCEPT_PAUSE).await;
+                    }
+                },
+            }
+        }
+        drop(self.listener);
+        let drained = async {
+            while let Some(ended) = connections.join_next().await {
+                report(ended);
+            }
+        };
+        if tokio::time::timeout(self.limits.grace, drained).await.is_err() {
+            warn!(connections = connections.len(), address = %self.address, "responses cut, their grace is over");
+        }
+    }
+}
+
+fn report(ended: Result<(), JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        error!("a request ended in a panic; its connection is closed");
+    }
+}
+
+fn no_ipv6(error: &io::Error) -> bool {
+    // EAFNOSUPPORT has a kind of its own on no platform, and with IPv6 switched off `::` cannot be assigned.
+    const EAFNOSUPPORT: i32 = 97;
+    error.raw_os_error() == Some(EAFNOSUPPORT) || error.kind() == io::ErrorKind::AddrNotAvailable
+}
+
+/// Serves one connection until the client or a limit ends it, or, once `stop` is true, until its response is sent.
+async fn connection(stream: TcpStream, handler: Arc<impl Handler>, limits: Limits, mut stop: watch::Receiver<bool>) {
+    // The last chunk of a response is not to wait for the client's acknowledgement. A socket that refuses is gone.
+    let _ = stream.set_nodelay(true);
+    let pace = Pace::new(limits);
+    let io = TokioIo::new(Paced { io: stream, pace: pace.clone() });
+    let service = service_fn(|request: Request<Incoming>| {
+        pace.start_response();
+        let ended = pace.clone();
+        let response = handler.respond(&request).map(|body| body.on_end(Box::new(move || ended.end_response())));
+        ready(Ok::<_, Infallible>(response))
+    });
+    let mut builder = http1::Builder::new();
+    // Our own limits tell a header that trickles in from a connection that rests.
+    let builder = builder.header_read_timeout(None).max_header_size(HEADER_BYTES).max_buf_size(4 * HEADER_BYTES);
+    let mut connection = pin!(builder.serve_connection(io, service));
+    let mut sleep = pace.sleep();
+    let mut stopped = pin!(async move { drop(stop.wait_for(|stop| *stop).await) });
+    let mut stopping = false;
+    poll_fn(|cx| {
+        if !stopping && stopped.as_mut().poll(cx).is_ready() {
+            stopping = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
+            if let Err(error) = ended {
+                debug!(%error, "connection ended early");
+            }
+            return Poll::Ready(());
+        }
+        let overdue = pace.poll_overdue(&mut sleep, cx);
+        if overdue.is_ready() {
+            debug!("connection cut, it is over its time limit");
+        }
+        overdue
+    })
+    .await;
+}

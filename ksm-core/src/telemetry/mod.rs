@@ -1,0 +1,124 @@
+//! Self-metrics: what the process says of itself on the telemetry port.
+//!
+//! Numbers are read when they are scraped, from the counters that list/watches keep anyway; only requests are counted
+//! here. Names that kube-state-metrics has are kept, with the plural name of the resource as `resource`.
+
+mod process;
+mod resources;
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::Method;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, prometheus_text, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use crate::exposition::Format;
+use crate::run::Build;
+use crate::serve::Catalogue;
+use crate::shard::Shard;
+
+/// Upper bounds in seconds, the usual ones of Prometheus client libraries.
+const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+type RequestLabels = [(&'static str, &'static str); 2];
+type Requests = Family<RequestLabels, Histogram, fn() -> Histogram>;
+
+/// Everything the process says of itself.
+#[derive(Debug)]
+pub struct Telemetry {
+    registry: Registry,
+    requests: Requests,
+}
+
+impl Telemetry {
+    /// Self-metrics of a process that serves `catalogue`.
+    pub fn new(build: Build, shard: Shard, catalogue: Arc<Catalogue>) -> Self {
+        let mut registry = Registry::default();
+        let requests = Requests::new_with_constructor(|| Histogram::new(BUCKETS));
+        registry.register(
+            "http_request_duration_seconds",
+            "Time from the head of a request to the last byte of the body, by handler and method",
+            requests.clone(),
+        );
+        registry.register_collector(Box::new(Identity { build, shard }));
+        registry.register_collector(Box::new(resources::Resources { catalogue }));
+        registry.register_collector(Box::new(process::Process { started: unix_seconds(SystemTime::now()) }));
+        Self { registry, requests }
+    }
+
+    /// Notes that a scrape with that method took so long.
+    pub fn observe_request(&self, method: &Method, duration: Duration) {
+        let method = if *method == Method::HEAD { "head" } else { "get" };
+        let labels = [("handler", "metrics"), ("method", method)];
+        self.requests.get_or_create(&labels).observe(duration.as_secs_f64());
+    }
+
+    /// The exposition.
+    pub fn encode(&self, format: Format) -> String {
+        let mut out = String::with_capacity(16 * 1024);
+        let encoded = match format {
+            Format::Text => prometheus_text::encode(&mut out, &self.registry),
+            Format::OpenMetrics => text::encode(&mut out, &self.registry),
+        };
+        encoded.expect("writing to a string does not fail");
+        out
+    }
+}
+
+fn unix_seconds(time: SystemTime) -> f64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+/// Version and shard.
+#[derive(Debug)]
+struct Identity {
+    build: Build,
+    shard: Shard,
+}
+
+impl Collector for Identity {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let build = [
+            ("program", self.build.name),
+            ("version", self.build.version),
+            ("revision", self.build.revision),
+            ("os", std::env::consts::OS),
+            ("arch", std::env::consts::ARCH),
+        ];
+        encoder
+            .encode_descriptor(
+                "kube_state_metrics_build_info",
+                "What was built, as labels; always 1",
+                None,
+                MetricType::Gauge,
+            )?
+            .encode_family(&build)?
+            .encode_gauge(&1_u32)?;
+        let ordinal = [("shard_ordinal", self.shard.ordinal().to_string())];
+        encoder
+            .encode_descriptor(
+                "kube_state_metrics_shard_ordinal",
+                "Which shard of the set this is, counted from 0",
+                None,
+                MetricType::Gauge,
+            )?
+            .encode_family(&ordinal)?
+            .encode_gauge(&self.shard.ordinal())?;
+        encoder
+            .encode_descriptor(
+                "kube_state_metrics_total_shards",
+                "How many shards the set has",
+                None,
+                MetricType::Gauge,
+            )?
+            .encode_gauge(&self.shard.total())
+    }
+}
+
+#[cfg(test)]
+mod tests;

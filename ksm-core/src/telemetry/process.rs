@@ -1,0 +1,98 @@
+//! What the operating system knows of the process, under the names that Prometheus client libraries share
+//! (<https://prometheus.io/docs/instrumenting/writing_clientlibs/#standard-and-runtime-collectors>).
+//!
+//! Read from `/proc`; what cannot be read is left out.
+
+use std::fs;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+
+/// Units of CPU time in `/proc`: `USER_HZ` is 100 on every Linux that Rust runs on.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+#[derive(Debug)]
+pub(super) struct Process {
+    /// When it was started, in seconds since the Unix epoch.
+    pub(super) started: f64,
+}
+
+impl Collector for Process {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let mut gauge = |name: &str, help: &str, value: Value| {
+            encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&value)
+        };
+        gauge("process_start_time_seconds", "When the process was started", Value::Float(self.started))?;
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        if let Some(bytes) = kilobytes(&status, "VmRSS:") {
+            gauge("process_resident_memory_bytes", "Memory that is resident", Value::Int(bytes))?;
+        }
+        if let Some(bytes) = kilobytes(&status, "VmSize:") {
+            gauge("process_virtual_memory_bytes", "Address space in use", Value::Int(bytes))?;
+        }
+        if let Ok(descriptors) = fs::read_dir("/proc/self/fd") {
+            // One of them is the listing itself.
+            let open = descriptors.count().saturating_sub(1) as u64;
+            gauge("process_open_fds", "Open file descriptors", Value::Int(open))?;
+        }
+        if let Some(limit) = fs::read_to_string("/proc/self/limits").ok().as_deref().and_then(descriptor_limit) {
+            gauge("process_max_fds", "File descriptors that may be open", Value::Int(limit))?;
+        }
+        if let Some(seconds) = fs::read_to_string("/proc/self/stat").ok().as_deref().and_then(cpu_seconds) {
+            encoder
+                .encode_descriptor("process_cpu_seconds", "CPU time, user and system", None, MetricType::Counter)?
+                .encode_counter::<NoLabelSet, _, f64>(&seconds, None)?;
+        }
+        Ok(())
+    }
+}
+
+enum Value {
+    Int(u64),
+    Float(f64),
+}
+
+impl EncodeGaugeValue for Value {
+    fn encode(&self, encoder: &mut prometheus_client::encoding::GaugeValueEncoder<'_>) -> Result<(), std::fmt::Error> {
+        match self {
+            Self::Int(value) => value.encode(encoder),
+            Self::Float(value) => value.encode(encoder),
+        }
+    }
+}
+
+/// A line of `/proc/self/status` such as `VmRSS:  1234 kB`, in bytes.
+fn kilobytes(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The soft limit of open files.
+fn descriptor_limit(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// `utime` and `stime` of `/proc/self/stat`: the 12th and 13th field behind the name, which may itself hold blanks.
+fn cpu_seconds(stat: &str) -> Option<f64> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    Some((ticks()? + ticks()?) / TICKS_PER_SECOND)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_proc_are_read() {
+        assert_eq!(kilobytes("Name:\tx\nVmRSS:\t    1234 kB\n", "VmRSS:"), Some(1_263_616));
+        assert_eq!(kilobytes("Name:\tx\n", "VmRSS:"), None);
+        assert_eq!(descriptor_limit("Limit  Soft  Hard\nMax open files            1024    4096   files\n"), Some(1024));
+        assert_eq!(descriptor_limit("Max open files   unlimited  unlimited  files\n"), None);
+        assert_eq!(cpu_seconds("7 (a b) c) S 1 7 7 0 -1 4194304 1 2 3 4 150 50 0 0 20 0"), Some(2.0));
+        assert_eq!(cpu_seconds("7 (x) S 1"), None);
+    }
+}

@@ -1,0 +1,176 @@
+//! What list/watches say of themselves, summed over namespaces.
+
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
+use prometheus_client::metrics::MetricType;
+
+use crate::serve::{Catalogue, ServedResource};
+use crate::watch::{Count, Filtering, Progress};
+
+/// A counter by resource.
+struct Counter {
+    /// Without `_total`.
+    name: &'static str,
+    help: &'static str,
+    count: fn(&Progress) -> &Count,
+}
+
+const COUNTERS: &[Counter] = &[
+    Counter {
+        name: "kube_state_metrics_sharded_read_bytes",
+        help: "Bytes of bodies read from the API server",
+        count: |progress| &progress.read_bytes,
+    },
+    Counter {
+        name: "kube_state_metrics_sharded_events",
+        help: "Events applied",
+        count: |progress| &progress.events,
+    },
+    Counter {
+        name: "kube_state_metrics_sharded_foreign_objects",
+        help: "Objects received that another shard owns",
+        count: |progress| &progress.foreign_objects,
+    },
+    Counter {
+        name: "kube_state_metrics_sharded_object_errors",
+        help: "Objects that did not decode or render, each of which has no samples",
+        count: |progress| &progress.object_errors,
+    },
+    Counter {
+        name: "kube_state_metrics_sharded_relists",
+        help: "Lists after the first that replaced what was served",
+        count: |progress| &progress.relists,
+    },
+];
+
+/// A gauge by resource.
+struct Gauge {
+    name: &'static str,
+    help: &'static str,
+    /// `None` leaves the sample out.
+    value: fn(&ServedResource) -> Option<f64>,
+}
+
+const GAUGES: &[Gauge] = &[
+    Gauge {
+        name: "kube_state_metrics_sharded_objects",
+        help: "Objects served, those of this shard",
+        value: |resource| Some(resource.totals().0 as f64),
+    },
+    Gauge {
+        name: "kube_state_metrics_sharded_synced",
+        help: "Whether the initial list is complete, in every namespace",
+        value: |resource| Some(f64::from(resource.progress().iter().all(|progress| progress.is_synced()))),
+    },
+    Gauge {
+        name: "kube_state_metrics_sharded_refused",
+        help: "Whether the API server refuses lists, in any namespace",
+        value: |resource| Some(f64::from(resource.progress().iter().any(|progress| progress.is_refused()))),
+    },
+    Gauge {
+        name: "kube_state_metrics_sharded_server_side",
+        help: "Whether the API server sends this shard's objects only; no sample while nothing is filtered",
+        value: |resource| match resource.filtering() {
+            Filtering::None => None,
+            Filtering::Local => Some(0.0),
+            Filtering::ServerSide => Some(1.0),
+        },
+    },
+    Gauge {
+        name: "kube_state_metrics_sharded_sync_duration_seconds",
+        help: "How long the initial list took, the slowest namespace's; no sample before",
+        value: |resource| {
+            let synced = resource.progress().iter().filter(|progress| progress.is_synced());
+            synced.map(|progress| progress.sync_duration_ms.get()).max().map(seconds)
+        },
+    },
+    Gauge {
+        name: "kube_state_metrics_sharded_last_event_timestamp_seconds",
+        help: "When the last event or bookmark arrived, since the Unix epoch; no sample before",
+        value: |resource| {
+            let last = resource.progress().iter().map(|progress| progress.last_event_ms.get()).max();
+            last.filter(|&last| last > 0).map(seconds)
+        },
+    },
+    Gauge {
+        name: "kube_state_metrics_sharded_last_list_timestamp_seconds",
+        help: "When the last list was complete, since the Unix epoch; no sample before",
+        value: |resource| {
+            let last = resource.progress().iter().map(|progress| progress.last_list_ms.get()).max();
+            last.filter(|&last| last > 0).map(seconds)
+        },
+    },
+];
+
+fn seconds(milliseconds: u64) -> f64 {
+    milliseconds as f64 / 1000.0
+}
+
+pub(super) struct Resources {
+    pub(super) catalogue: Arc<Catalogue>,
+}
+
+impl std::fmt::Debug for Resources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Resources")
+    }
+}
+
+impl Resources {
+    /// Lists or watches by outcome.
+    fn outcomes(
+        &self,
+        encoder: &mut DescriptorEncoder<'_>,
+        (name, help): (&str, &str),
+        outcomes: [(&str, fn(&Progress) -> &Count); 2],
+    ) -> Result<(), std::fmt::Error> {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        for resource in self.catalogue.resources() {
+            for (result, count) in outcomes {
+                let labels = [("resource", resource.plural()), ("result", result)];
+                family
+                    .encode_family(&labels)?
+                    .encode_counter::<NoLabelSet, _, f64>(&sum(resource, count), None)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Collector for Resources {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        self.outcomes(
+            &mut encoder,
+            ("kube_state_metrics_list", "Lists by resource and result, refused ones being errors"),
+            [("success", |progress| &progress.lists_succeeded), ("error", |progress| &progress.lists_failed)],
+        )?;
+        self.outcomes(
+            &mut encoder,
+            ("kube_state_metrics_watch", "Watches that ended, by resource and result"),
+            [("success", |progress| &progress.watches_succeeded), ("error", |progress| &progress.watches_failed)],
+        )?;
+        for counter in COUNTERS {
+            let mut family = encoder.encode_descriptor(counter.name, counter.help, None, MetricType::Counter)?;
+            for resource in self.catalogue.resources() {
+                family
+                    .encode_family(&[("resource", resource.plural())])?
+                    .encode_counter::<NoLabelSet, _, f64>(&sum(resource, counter.count), None)?;
+            }
+        }
+        for gauge in GAUGES {
+            let mut family = encoder.encode_descriptor(gauge.name, gauge.help, None, MetricType::Gauge)?;
+            for resource in self.catalogue.resources() {
+                if let Some(value) = (gauge.value)(resource) {
+                    family.encode_family(&[("resource", resource.plural())])?.encode_gauge(&value)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sum(resource: &ServedResource, count: fn(&Progress) -> &Count) -> u64 {
+    resource.progress().iter().map(|progress| count(progress).get()).sum()
+}

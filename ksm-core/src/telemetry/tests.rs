@@ -1,0 +1,101 @@
+//! Self-metrics in both formats.
+
+use std::time::Duration;
+
+use super::*;
+use crate::serve::ServedResource;
+use crate::shard::Scheme;
+use crate::store::{ObjectKey, Store};
+use crate::watch::{Filtering, Progress};
+
+const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc" };
+
+/// Two namespaces of a resource, the second of which holds two objects.
+fn telemetry() -> Telemetry {
+    let resource = crate::resources::find("daemonsets").unwrap();
+    let plan = crate::family::Plan::new(
+        &resource.families(),
+        |_| false,
+        crate::family::KeyFilter::None,
+        crate::family::KeyFilter::None,
+    );
+    let (mut empty, mut full) = (Store::new(0), Store::new(0));
+    for uid in ["a", "b"] {
+        full.apply(ObjectKey::from_uid(uid), &crate::resource::Rendered::default());
+    }
+    full.publish();
+    empty.publish();
+    let progress = [Arc::new(Progress::default()), Arc::new(Progress::default())];
+    progress[0].lists_failed.add(3);
+    progress[1].lists_failed.add(1);
+    progress[1].lists_succeeded.add(1);
+    progress[1].set_synced();
+    progress[1].set_filtering(Filtering::ServerSide);
+    progress[1].sync_duration_ms.set(1500);
+    progress[1].last_event_ms.set(1_700_000_000_250);
+    progress[1].read_bytes.add(1000);
+    let served = ServedResource::new(resource, &plan, vec![empty.reader(), full.reader()], progress.to_vec());
+    let shard = Shard::new(1, 3, Scheme::Range).unwrap();
+    Telemetry::new(BUILD, shard, Arc::new(Catalogue::new(vec![served])))
+}
+
+#[track_caller]
+fn check(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.lines().any(|other| other == *line), "no line {line} in\n{text}");
+    }
+}
+
+#[test]
+fn names_of_kube_state_metrics_are_kept() {
+    let telemetry = telemetry();
+    telemetry.observe_request(&Method::GET, Duration::from_millis(30));
+    check(
+        &telemetry.encode(Format::Text),
+        &[
+            "# TYPE kube_state_metrics_list_total counter",
+            "kube_state_metrics_list_total{resource=\"daemonsets\",result=\"error\"} 4",
+            "kube_state_metrics_list_total{resource=\"daemonsets\",result=\"success\"} 1",
+            "kube_state_metrics_watch_total{resource=\"daemonsets\",result=\"success\"} 0",
+            "# TYPE kube_state_metrics_shard_ordinal gauge",
+            "kube_state_metrics_shard_ordinal{shard_ordinal=\"1\"} 1",
+            "kube_state_metrics_total_shards 3",
+            "# TYPE http_request_duration_seconds histogram",
+            "http_request_duration_seconds_bucket{le=\"0.025\",handler=\"metrics\",method=\"get\"} 0",
+            "http_request_duration_seconds_bucket{le=\"0.05\",handler=\"metrics\",method=\"get\"} 1",
+            "http_request_duration_seconds_count{handler=\"metrics\",method=\"get\"} 1",
+        ],
+    );
+}
+
+#[test]
+fn numbers_are_sums_over_namespaces() {
+    check(
+        &telemetry().encode(Format::Text),
+        &[
+            "# TYPE kube_state_metrics_sharded_objects gauge",
+            "kube_state_metrics_sharded_objects{resource=\"daemonsets\"} 2.0",
+            "kube_state_metrics_sharded_synced{resource=\"daemonsets\"} 0.0",
+            "kube_state_metrics_sharded_server_side{resource=\"daemonsets\"} 1.0",
+            "kube_state_metrics_sharded_sync_duration_seconds{resource=\"daemonsets\"} 1.5",
+            "kube_state_metrics_sharded_last_event_timestamp_seconds{resource=\"daemonsets\"} 1700000000.25",
+            "kube_state_metrics_sharded_read_bytes_total{resource=\"daemonsets\"} 1000",
+        ],
+    );
+}
+
+#[test]
+fn openmetrics_is_ended_and_text_is_not() {
+    let telemetry = telemetry();
+    let (text, openmetrics) = (telemetry.encode(Format::Text), telemetry.encode(Format::OpenMetrics));
+    assert!(openmetrics.ends_with("# EOF\n"));
+    check(&openmetrics, &["# TYPE kube_state_metrics_list counter"]);
+    assert!(!text.contains("# EOF"));
+    for text in [text, openmetrics] {
+        check(&text, &[
+            "kube_state_metrics_build_info{program=\"ksm-test\",version=\"1.2.3\",revision=\"abc\",os=\"linux\",arch=\"x86_64\"} 1",
+        ]);
+        assert!(text.contains("\nprocess_resident_memory_bytes "));
+        assert!(text.contains("\nprocess_cpu_seconds_total "));
+    }
+}
