@@ -66,8 +66,7 @@ async fn config(connection: &Connection) -> Result<Config, ConnectError> {
     };
     let failed = |source| ConnectError::Kubeconfig { path: path.clone(), source: Box::new(source) };
     let kubeconfig = Kubeconfig::read_from(path).map_err(failed)?;
-    let mut config =
-        Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(failed)?;
+    let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(failed)?;
     if let Some(url) = url {
         config.cluster_url = url;
     }
