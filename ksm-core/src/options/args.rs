@@ -176,8 +176,13 @@ impl ShardArgs {
         let in_range = u32::try_from(ordinal).unwrap_or(u32::MAX);
         Shard::new(in_range, total, self.shard_by.unwrap_or_default()).map_err(|_| match total {
             0 => UsageError::new("--total-shards=0: the total number of shards must be at least 1"),
-            1 => UsageError::new(format!("--shard={ordinal}: out of range, one shard of one is 0 (see --total-shards)")),
-            _ => UsageError::new(format!("--shard={ordinal}: out of range, with {total} shards it is 0 to {}", total - 1)),
+            1 => {
+                UsageError::new(format!("--shard={ordinal}: out of range, one shard of one is 0 (see --total-shards)"))
+            }
+            _ => UsageError::new(format!(
+                "--shard={ordinal}: out of range, with {total} shards it is 0 to {}",
+                total - 1
+            )),
         })
     }
 }

@@ -30,7 +30,8 @@ impl KeyFilters {
                 )));
             }
             for key in keys.iter().filter(|key| key.contains(['"', '\''])) {
-                warnings.push(format!("{flag}: the quotes of {key} in {resource} belong to the key, it matches nothing"));
+                warnings
+                    .push(format!("{flag}: the quotes of {key} in {resource} belong to the key, it matches nothing"));
             }
             filters.insert(resource.to_owned(), filter(flag, &keys)?);
             rest = behind;

@@ -26,7 +26,10 @@ impl Patterns {
         let compile = |pattern: &str| {
             let compiled = RegexBuilder::new(pattern).backtrack_limit(BACKTRACK_LIMIT).build();
             compiled.map_err(|error| {
-                UsageError::new(format!("{flag}: {pattern:?} is no regular expression: {}", one_line(&error.to_string())))
+                UsageError::new(format!(
+                    "{flag}: {pattern:?} is no regular expression: {}",
+                    one_line(&error.to_string())
+                ))
             })
         };
         Ok(Self { flag, patterns: entries(values).map(compile).collect::<Result<_, _>>()? })

@@ -162,14 +162,10 @@ fn connection(args: &SharedArgs) -> Result<Connection, UsageError> {
 
 /// `url` with a scheme: where it has none, https if a kubeconfig brings credentials and http if not.
 fn absolute_url(url: &str, secure: bool) -> Result<String, UsageError> {
-    let url = if url.contains("://") {
-        url.to_owned()
-    } else {
-        format!("{}://{url}", if secure { "https" } else { "http" })
-    };
-    let parsed: http::Uri = url
-        .parse()
-        .map_err(|error| UsageError::new(format!("--apiserver: {url:?} is no URL: {error}")))?;
+    let url =
+        if url.contains("://") { url.to_owned() } else { format!("{}://{url}", if secure { "https" } else { "http" }) };
+    let parsed: http::Uri =
+        url.parse().map_err(|error| UsageError::new(format!("--apiserver: {url:?} is no URL: {error}")))?;
     match (parsed.scheme_str(), parsed.host()) {
         (Some("http" | "https"), Some(host)) if !host.is_empty() => Ok(url),
         _ => Err(UsageError::new(format!("--apiserver: {url:?} is no URL with http or https and a host"))),

@@ -170,7 +170,8 @@ fn empty_values_are_as_good_as_none() {
 #[test]
 fn lists_add_up_and_blanks_do_not_count() {
     // R40, https://github.com/kubernetes/kube-state-metrics/issues/1705
-    let settings = settings(&["--resources=roles", "--resources", " pods ,\n", "--namespaces=a,,b", "--namespaces=\nb, c"]);
+    let settings =
+        settings(&["--resources=roles", "--resources", " pods ,\n", "--namespaces=a,,b", "--namespaces=\nb, c"]);
     assert_eq!(names(&settings), ["pods", "roles"]);
     assert_eq!(settings.namespaces, ["a", "b", "c"]);
     assert_eq!(families(&["--metric-denylist=\n kube_node_.*,\n  ^x ", "--metric-denylist=pod"]), [""; 0]);
@@ -181,7 +182,10 @@ fn patterns_match_anywhere_and_may_look_around() {
     assert_eq!(families(&["--metric-allowlist=pod"]), ["kube_pod_info"]);
     assert_eq!(families(&["--metric-denylist=^kube_(?!pod_)"]), ["kube_pod_info"]);
     assert_eq!(families(&["--metric-opt-in-list=pod_extra"]), ["kube_node_info", "kube_pod_info", "kube_pod_extra"]);
-    assert_eq!(families(&["--metric-opt-in-list=.*", "--metric-allowlist=extra"]), ["kube_node_extra", "kube_pod_extra"]);
+    assert_eq!(
+        families(&["--metric-opt-in-list=.*", "--metric-allowlist=extra"]),
+        ["kube_node_extra", "kube_pod_extra"]
+    );
     assert_eq!(
         refused(Part::Everything, &["--metric-allowlist=a", "--metric-denylist=b"]),
         "--metric-allowlist and --metric-denylist exclude each other"
@@ -270,10 +274,7 @@ fn the_last_label_list_counts_whole() {
     let list = "--metric-labels-allowlist";
     assert_eq!(labels(&[&format!("{list}=pods=[a, b],\n nodes=[*]")]), [KeyFilter::All, keys(&["a", "b"])]);
     assert_eq!(labels(&[&format!("{list}=pods=[app],pods=[tier]")]), [KeyFilter::None, keys(&["tier"])]);
-    assert_eq!(
-        labels(&[&format!("{list}=pods=[a]"), &format!("{list}=nodes=[b]")]),
-        [keys(&["b"]), KeyFilter::None]
-    );
+    assert_eq!(labels(&[&format!("{list}=pods=[a]"), &format!("{list}=nodes=[b]")]), [keys(&["b"]), KeyFilter::None]);
     assert_eq!(labels(&[&format!("{list}=*=[*],pods=[a]")]), [KeyFilter::All, KeyFilter::All]);
     assert_eq!(labels(&[&format!("{list}=*=[x/y*]")]), [keys(&["x/y*"]), keys(&["x/y*"])]);
     // Every key only as the first entry.
@@ -294,10 +295,21 @@ fn label_lists_that_can_never_match_are_refused() {
             format!("{list}: unknown resource {resource:?}, expected * or one of nodes, pods, roles")
         );
     }
-    for bad in
-        ["pods", "pods=", "pods=a", "pods=[a", "pods=[a,]", "pods=[a,],nodes=", "pods=[,a]", "pods=[a],", ",pods=[a]",
-         "pods=[a]nodes=[b]", "pods=[a],,nodes=[b]", "pods=[[a]]", "pods=[a=b]"]
-    {
+    for bad in [
+        "pods",
+        "pods=",
+        "pods=a",
+        "pods=[a",
+        "pods=[a,]",
+        "pods=[a,],nodes=",
+        "pods=[,a]",
+        "pods=[a],",
+        ",pods=[a]",
+        "pods=[a]nodes=[b]",
+        "pods=[a],,nodes=[b]",
+        "pods=[[a]]",
+        "pods=[a=b]",
+    ] {
         let error = refused(Part::Everything, &[&format!("{list}={bad}")]);
         assert!(error.starts_with(&format!("{list}: cannot read ")), "{bad}: {error}");
     }
@@ -307,7 +319,10 @@ fn label_lists_that_can_never_match_are_refused() {
     );
     let quoted = settings(&[&format!("{list}=pods=[\"app\"]")]);
     assert_eq!(quoted.resources[1].plan.labels, keys(&["\"app\""]));
-    assert_eq!(quoted.warnings, [format!("{list}: the quotes of \"app\" in pods belong to the key, it matches nothing")]);
+    assert_eq!(
+        quoted.warnings,
+        [format!("{list}: the quotes of \"app\" in pods belong to the key, it matches nothing")]
+    );
 }
 
 #[test]
@@ -359,7 +374,9 @@ fn version_and_help_are_printed() {
     assert_eq!(printed("--version"), printed("version"));
     assert_eq!(printed("-h"), printed("--help"));
     let help = printed("--help");
-    for expected in ["API server:", "Serving:", "What to watch:", "Metrics:", "Sharding:", "Logging:", "[default: 8081]"] {
+    for expected in
+        ["API server:", "Serving:", "What to watch:", "Metrics:", "Sharding:", "Logging:", "[default: 8081]"]
+    {
         assert!(help.contains(expected), "{expected} in\n{help}");
     }
 }

@@ -55,10 +55,8 @@ fn causes_follow_on_one_line_without_repetition() {
         failure::chain(&failure),
         "cannot listen on :: port 80 for metrics (see --host, --port, --telemetry-host, --telemetry-port): in use"
     );
-    let transparent = Failure::from(ConnectError::Url {
-        url: "::".to_owned(),
-        source: "http://".parse::<http::Uri>().unwrap_err(),
-    });
+    let transparent =
+        Failure::from(ConnectError::Url { url: "::".to_owned(), source: "http://".parse::<http::Uri>().unwrap_err() });
     assert_eq!(failure::chain(&transparent), "cannot use API server ::: invalid format");
 }
 

@@ -34,8 +34,7 @@ struct Clause<'a> {
 impl<'a> Clause<'a> {
     fn parse(text: &'a str) -> Self {
         let mut parts = text.split(';').map(str::trim);
-        let mut clause =
-            Self { range: parts.next().unwrap_or_default(), version: "", protobuf: "", quality: 1000 };
+        let mut clause = Self { range: parts.next().unwrap_or_default(), version: "", protobuf: "", quality: 1000 };
         for (name, value) in parts.filter_map(|part| part.split_once('=')) {
             let value = value.trim().trim_matches('"');
             match name.trim() {

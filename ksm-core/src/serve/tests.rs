@@ -68,7 +68,8 @@ impl AnyResource for Fake {
     }
 
     fn families(&self) -> Vec<FamilyInfo<'_>> {
-        let info = |&(name, kind, stability)| FamilyInfo { name, kind, stability, opt_in: false, labels: &[], help: "Help." };
+        let info =
+            |&(name, kind, stability)| FamilyInfo { name, kind, stability, opt_in: false, labels: &[], help: "Help." };
         self.families.iter().map(info).collect()
     }
 
@@ -139,11 +140,17 @@ struct Running {
 
 impl Running {
     async fn start(catalogue: Catalogue, limits: Limits) -> Self {
-        Self::start_with(catalogue, limits, |about, catalogue, telemetry| MetricsPages { about, catalogue, telemetry }).await
+        Self::start_with(catalogue, limits, |about, catalogue, telemetry| MetricsPages { about, catalogue, telemetry })
+            .await
     }
 
     async fn start_telemetry(catalogue: Catalogue) -> Self {
-        Self::start_with(catalogue, LIMITS, |about, catalogue, telemetry| TelemetryPages { about, catalogue, telemetry }).await
+        Self::start_with(catalogue, LIMITS, |about, catalogue, telemetry| TelemetryPages {
+            about,
+            catalogue,
+            telemetry,
+        })
+        .await
     }
 
     async fn start_with<H: Handler>(
@@ -270,7 +277,10 @@ const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=
 async fn a_scrape_has_every_family_once_over_all_namespaces() {
     // R19, https://github.com/kubernetes/kube-state-metrics/issues/3061: the first namespace is empty.
     let running = Running::start(small(), LIMITS).await;
-    check(&running.get("/metrics").await, TEXT, expect![[r#"
+    check(
+        &running.get("/metrics").await,
+        TEXT,
+        expect![[r#"
         # HELP demo_alpha_info [STABLE] Help.
         # TYPE demo_alpha_info gauge
         demo_alpha_info{o="a1"} 1
@@ -285,7 +295,8 @@ async fn a_scrape_has_every_family_once_over_all_namespaces() {
         # HELP demo_beta_size Help.
         # TYPE demo_beta_size gauge
         demo_beta_size{o="b1"} 1
-    "#]]);
+    "#]],
+    );
 }
 
 #[tokio::test]
@@ -293,7 +304,10 @@ async fn openmetrics_is_sent_to_who_asks_for_it() {
     let running = Running::start(small(), LIMITS).await;
     let accept = "accept: application/openmetrics-text;version=1.0.0\r\n";
     let reply = running.connect().await.ask("GET", "/metrics?resources=betas", accept).await;
-    check(&reply, OPENMETRICS, expect![[r#"
+    check(
+        &reply,
+        OPENMETRICS,
+        expect![[r#"
         # HELP demo_beta_state [STABLE] Help.
         # TYPE demo_beta_state stateset
         demo_beta_state{o="b1"} 1
@@ -301,7 +315,8 @@ async fn openmetrics_is_sent_to_who_asks_for_it() {
         # TYPE demo_beta_size gauge
         demo_beta_size{o="b1"} 1
         # EOF
-    "#]]);
+    "#]],
+    );
     let reply = running.connect().await.ask("GET", "/metrics?resources=", accept).await;
     check(&reply, OPENMETRICS, expect!["# EOF\n"]);
 }

@@ -23,11 +23,7 @@ const COUNTERS: &[Counter] = &[
         help: "Bytes of bodies read from the API server",
         count: |progress| &progress.read_bytes,
     },
-    Counter {
-        name: "kube_state_metrics_sharded_events",
-        help: "Events applied",
-        count: |progress| &progress.events,
-    },
+    Counter { name: "kube_state_metrics_sharded_events", help: "Events applied", count: |progress| &progress.events },
     Counter {
         name: "kube_state_metrics_sharded_foreign_objects",
         help: "Objects received that another shard owns",
@@ -130,9 +126,7 @@ impl Resources {
         for resource in self.catalogue.resources() {
             for (result, count) in outcomes {
                 let labels = [("resource", resource.plural()), ("result", result)];
-                family
-                    .encode_family(&labels)?
-                    .encode_counter::<NoLabelSet, _, f64>(&sum(resource, count), None)?;
+                family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(&sum(resource, count), None)?;
             }
         }
         Ok(())

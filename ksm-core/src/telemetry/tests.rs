@@ -92,9 +92,12 @@ fn openmetrics_is_ended_and_text_is_not() {
     check(&openmetrics, &["# TYPE kube_state_metrics_list counter"]);
     assert!(!text.contains("# EOF"));
     for text in [text, openmetrics] {
-        check(&text, &[
-            "kube_state_metrics_build_info{program=\"ksm-test\",version=\"1.2.3\",revision=\"abc\",os=\"linux\",arch=\"x86_64\"} 1",
-        ]);
+        check(
+            &text,
+            &[
+                "kube_state_metrics_build_info{program=\"ksm-test\",version=\"1.2.3\",revision=\"abc\",os=\"linux\",arch=\"x86_64\"} 1",
+            ],
+        );
         assert!(text.contains("\nprocess_resident_memory_bytes "));
         assert!(text.contains("\nprocess_cpu_seconds_total "));
     }
