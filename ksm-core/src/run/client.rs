@@ -42,18 +42,20 @@ pub enum ConnectError {
     Client(#[source] Box<kube::Error>),
 }
 
-/// A client as the options say. Credentials from files are read again as they change.
+/// A client as the options say, and the URL it talks to. Credentials from files are read again as they change.
 ///
 /// # Errors
 /// The configuration is missing or makes no sense.
-pub(super) async fn connect(connection: &Connection, build: Build) -> Result<Client, ConnectError> {
+pub(super) async fn connect(connection: &Connection, build: Build) -> Result<(Client, http::Uri), ConnectError> {
     let mut config = config(connection).await?;
     // Watches last; the list/watches have limits and back-off of their own, which retries in the client would hide.
     config.read_timeout = None;
     config.default_retry = false;
     let agent = format!("{}/{} ({}/{})", build.name, build.version, std::env::consts::OS, std::env::consts::ARCH);
     config.headers.push((USER_AGENT, HeaderValue::from_str(&agent).expect("names and versions are plain ASCII")));
-    Client::try_from(config).map_err(|error| ConnectError::Client(Box::new(error)))
+    let url = config.cluster_url.clone();
+    let client = Client::try_from(config).map_err(|error| ConnectError::Client(Box::new(error)))?;
+    Ok((client, url))
 }
 
 async fn config(connection: &Connection) -> Result<Config, ConnectError> {

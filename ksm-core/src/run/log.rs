@@ -16,7 +16,9 @@ pub(super) fn init(verbosity: u8) {
         .with_target(false)
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
-    let targets = Targets::new().with_default(others).with_target("ksm_core", own);
+    // The client logs every failed attempt as an error; list/watches tell of them once per change of state.
+    let client = if others >= LevelFilter::DEBUG { others } else { LevelFilter::OFF };
+    let targets = Targets::new().with_default(others).with_target("ksm_core", own).with_target("kube_client", client);
     if tracing_subscriber::registry().with(format).with(targets).try_init().is_ok() {
         std::panic::set_hook(Box::new(|panic| {
             let message = panic.payload_as_str().unwrap_or("no message");

@@ -106,7 +106,7 @@ pub fn main(build: Build, settings: Settings, threads: Threads) -> ExitCode {
 
 async fn run(build: Build, settings: Settings) -> Result<(), Failure> {
     let mut signals = Signals::new().map_err(Failure::Signals)?;
-    let client = client::connect(&settings.connection, build).await?;
+    let (client, api_server) = client::connect(&settings.connection, build).await?;
     let metrics = bind("metrics", &settings.metrics).await?;
     let telemetry = bind("telemetry", &settings.telemetry).await?;
     // Whoever started the process learns the ports from this line. That nobody reads it is no failure.
@@ -121,6 +121,7 @@ async fn run(build: Build, settings: Settings) -> Result<(), Failure> {
         shard_ordinal = settings.shard.ordinal(),
         total_shards = settings.shard.total(),
         resources = settings.resources.len(),
+        %api_server,
         "started"
     );
 
