@@ -84,7 +84,8 @@ fn start(testbed: &Testbed, resource: &str, shard: Shard, change: impl FnOnce(&m
         progress: Arc::clone(&progress),
     };
     change(&mut watch);
-    let config = kube::Config::new(testbed.url().parse().unwrap());
+    let mut config = kube::Config::new(testbed.url().parse().unwrap());
+    config.default_retry = false;
     let client = kube::Client::try_from(config).unwrap();
     Running { reader, progress, task: tokio::spawn(watch.run(client)) }
 }
