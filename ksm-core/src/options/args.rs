@@ -3,7 +3,7 @@
 //! A field is `None` or empty when it was not given: defaults belong to [`Settings`](super::Settings).
 //! Names and meaning are those of kube-state-metrics, so that arguments can be kept.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 use clap::{ArgAction, Args};
 
@@ -46,7 +46,7 @@ impl SharedArgs {
 pub struct ConnectionArgs {
     /// Connect as this kubeconfig file says; without it and --apiserver, with the pod's service account
     #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
+    pub kubeconfig: Option<OsString>,
 
     /// Connect to this URL, whatever the kubeconfig names
     #[arg(long, value_name = "URL")]

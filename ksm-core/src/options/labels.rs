@@ -13,14 +13,14 @@ use crate::family::KeyFilter;
 pub struct KeyFilters(BTreeMap<String, KeyFilter>);
 
 impl KeyFilters {
-    /// Reads the value of `flag`; `known` are the plural names it may hold. Of a repeated resource the last list counts.
+    /// Reads the value of `flag`, if it has one; `known` are the plural names it may hold. Of a repeated resource the last list counts.
     /// The second value holds warnings, one line each.
     ///
     /// # Errors
     /// Bad syntax, or a resource that is not known.
-    pub fn parse(flag: &str, text: &str, known: &[&str]) -> Result<(Self, Vec<String>), UsageError> {
+    pub fn parse(flag: &str, text: Option<&str>, known: &[&str]) -> Result<(Self, Vec<String>), UsageError> {
         let (mut filters, mut warnings) = (BTreeMap::new(), Vec::new());
-        let mut rest = text.trim();
+        let mut rest = text.unwrap_or_default().trim();
         while !rest.is_empty() {
             let (resource, keys, behind) = item(rest).ok_or_else(|| malformed(flag, rest))?;
             if resource != "*" && !known.contains(&resource) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::{KeyFilters, Patterns, SharedArgs, UsageError, entries};
-use crate::family::{FamilyInfo, Plan};
+use crate::family::{FamilyInfo, KeyFilter, Plan};
 use crate::resource::AnyResource;
 use crate::shard::Shard;
 
@@ -112,14 +112,11 @@ impl Settings {
         }
         let known: Vec<&str> = registry.iter().map(|resource| resource.descriptor().plural).collect();
         let families = Families::new(args)?;
-        let (labels, mut warnings) = key_filters(
-            "--metric-labels-allowlist",
-            args.metrics.metric_labels_allowlist.as_deref().unwrap_or_default(),
-            &known,
-        )?;
-        let (annotations, more) = key_filters(
+        let (labels, mut warnings) =
+            KeyFilters::parse("--metric-labels-allowlist", args.metrics.metric_labels_allowlist.as_deref(), &known)?;
+        let (annotations, more) = KeyFilters::parse(
             "--metric-annotations-allowlist",
-            args.metrics.metric_annotations_allowlist.as_deref().unwrap_or_default(),
+            args.metrics.metric_annotations_allowlist.as_deref(),
             &known,
         )?;
         warnings.extend(more);
@@ -144,17 +141,13 @@ impl Settings {
     }
 }
 
-fn key_filters(flag: &str, text: &str, known: &[&str]) -> Result<(KeyFilters, Vec<String>), UsageError> {
-    KeyFilters::parse(flag, text, known)
-}
-
 fn address(host: Option<&str>, port: Option<u16>, default_port: u16) -> Address {
     let host = host.map(str::trim).filter(|host| !host.is_empty()).unwrap_or("::");
     Address { host: host.to_owned(), port: port.unwrap_or(default_port) }
 }
 
 fn connection(args: &SharedArgs) -> Result<Connection, UsageError> {
-    let kubeconfig = args.connection.kubeconfig.clone().filter(|path| !path.as_os_str().is_empty());
+    let kubeconfig = args.connection.kubeconfig.clone().filter(|path| !path.is_empty()).map(PathBuf::from);
     let apiserver = args.connection.apiserver.as_deref().map(str::trim).filter(|url| !url.is_empty());
     let apiserver = apiserver.map(|url| absolute_url(url, kubeconfig.is_some())).transpose()?;
     Ok(Connection { kubeconfig, apiserver })
@@ -249,12 +242,7 @@ impl Families {
         Ok(Self { allow, deny, opt_in })
     }
 
-    fn plan(
-        &self,
-        resource: &dyn AnyResource,
-        labels: crate::family::KeyFilter,
-        annotations: crate::family::KeyFilter,
-    ) -> Result<Plan, UsageError> {
+    fn plan(&self, resource: &dyn AnyResource, labels: KeyFilter, annotations: KeyFilter) -> Result<Plan, UsageError> {
         let table = resource.families();
         let mut served = BTreeSet::new();
         for family in &table {

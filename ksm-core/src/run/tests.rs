@@ -57,7 +57,7 @@ fn causes_follow_on_one_line_without_repetition() {
     );
     let transparent =
         Failure::from(ConnectError::Url { url: "::".to_owned(), source: "http://".parse::<http::Uri>().unwrap_err() });
-    assert_eq!(failure::chain(&transparent), "cannot use API server ::: invalid format");
+    assert_eq!(failure::chain(&transparent), "cannot use API server ::: empty string");
 }
 
 #[tokio::test]

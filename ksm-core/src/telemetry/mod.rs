@@ -93,7 +93,7 @@ impl Collector for Identity {
         encoder
             .encode_descriptor(
                 "kube_state_metrics_build_info",
-                "What was built, as labels; always 1",
+                "What was built, as labels; always 1.",
                 None,
                 MetricType::Gauge,
             )?
@@ -103,7 +103,7 @@ impl Collector for Identity {
         encoder
             .encode_descriptor(
                 "kube_state_metrics_shard_ordinal",
-                "Which shard of the set this is, counted from 0",
+                "Which shard of the set this is, counted from 0.",
                 None,
                 MetricType::Gauge,
             )?
@@ -112,7 +112,7 @@ impl Collector for Identity {
         encoder
             .encode_descriptor(
                 "kube_state_metrics_total_shards",
-                "How many shards the set has",
+                "How many shards the set has.",
                 None,
                 MetricType::Gauge,
             )?

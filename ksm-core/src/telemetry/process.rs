@@ -23,25 +23,25 @@ impl Collector for Process {
         let mut gauge = |name: &str, help: &str, value: Value| {
             encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&value)
         };
-        gauge("process_start_time_seconds", "When the process was started", Value::Float(self.started))?;
+        gauge("process_start_time_seconds", "When the process was started.", Value::Float(self.started))?;
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         if let Some(bytes) = kilobytes(&status, "VmRSS:") {
-            gauge("process_resident_memory_bytes", "Memory that is resident", Value::Int(bytes))?;
+            gauge("process_resident_memory_bytes", "Memory that is resident.", Value::Int(bytes))?;
         }
         if let Some(bytes) = kilobytes(&status, "VmSize:") {
-            gauge("process_virtual_memory_bytes", "Address space in use", Value::Int(bytes))?;
+            gauge("process_virtual_memory_bytes", "Address space in use.", Value::Int(bytes))?;
         }
         if let Ok(descriptors) = fs::read_dir("/proc/self/fd") {
             // One of them is the listing itself.
             let open = descriptors.count().saturating_sub(1) as u64;
-            gauge("process_open_fds", "Open file descriptors", Value::Int(open))?;
+            gauge("process_open_fds", "Open file descriptors.", Value::Int(open))?;
         }
         if let Some(limit) = fs::read_to_string("/proc/self/limits").ok().as_deref().and_then(descriptor_limit) {
-            gauge("process_max_fds", "File descriptors that may be open", Value::Int(limit))?;
+            gauge("process_max_fds", "File descriptors that may be open.", Value::Int(limit))?;
         }
         if let Some(seconds) = fs::read_to_string("/proc/self/stat").ok().as_deref().and_then(cpu_seconds) {
             encoder
-                .encode_descriptor("process_cpu_seconds", "CPU time, user and system", None, MetricType::Counter)?
+                .encode_descriptor("process_cpu_seconds", "CPU time, user and system.", None, MetricType::Counter)?
                 .encode_counter::<NoLabelSet, _, f64>(&seconds, None)?;
         }
         Ok(())

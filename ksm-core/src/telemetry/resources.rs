@@ -20,23 +20,23 @@ struct Counter {
 const COUNTERS: &[Counter] = &[
     Counter {
         name: "kube_state_metrics_sharded_read_bytes",
-        help: "Bytes of bodies read from the API server",
+        help: "Bytes of bodies read from the API server.",
         count: |progress| &progress.read_bytes,
     },
-    Counter { name: "kube_state_metrics_sharded_events", help: "Events applied", count: |progress| &progress.events },
+    Counter { name: "kube_state_metrics_sharded_events", help: "Events applied.", count: |progress| &progress.events },
     Counter {
         name: "kube_state_metrics_sharded_foreign_objects",
-        help: "Objects received that another shard owns",
+        help: "Objects received that another shard owns.",
         count: |progress| &progress.foreign_objects,
     },
     Counter {
         name: "kube_state_metrics_sharded_object_errors",
-        help: "Objects that did not decode or render, each of which has no samples",
+        help: "Objects that did not decode or render, each of which has no samples.",
         count: |progress| &progress.object_errors,
     },
     Counter {
         name: "kube_state_metrics_sharded_relists",
-        help: "Lists after the first that replaced what was served",
+        help: "Lists after the first that replaced what was served.",
         count: |progress| &progress.relists,
     },
 ];
@@ -52,22 +52,22 @@ struct Gauge {
 const GAUGES: &[Gauge] = &[
     Gauge {
         name: "kube_state_metrics_sharded_objects",
-        help: "Objects served, those of this shard",
+        help: "Objects served, those of this shard.",
         value: |resource| Some(resource.totals().0 as f64),
     },
     Gauge {
         name: "kube_state_metrics_sharded_synced",
-        help: "Whether the initial list is complete, in every namespace",
+        help: "Whether the initial list is complete, in every namespace.",
         value: |resource| Some(f64::from(resource.progress().iter().all(|progress| progress.is_synced()))),
     },
     Gauge {
         name: "kube_state_metrics_sharded_refused",
-        help: "Whether the API server refuses lists, in any namespace",
+        help: "Whether the API server refuses lists, in any namespace.",
         value: |resource| Some(f64::from(resource.progress().iter().any(|progress| progress.is_refused()))),
     },
     Gauge {
         name: "kube_state_metrics_sharded_server_side",
-        help: "Whether the API server sends this shard's objects only; no sample while nothing is filtered",
+        help: "Whether the API server sends this shard's objects only; no sample while nothing is filtered.",
         value: |resource| match resource.filtering() {
             Filtering::None => None,
             Filtering::Local => Some(0.0),
@@ -76,7 +76,7 @@ const GAUGES: &[Gauge] = &[
     },
     Gauge {
         name: "kube_state_metrics_sharded_sync_duration_seconds",
-        help: "How long the initial list took, the slowest namespace's; no sample before",
+        help: "How long the initial list took, the slowest namespace's; no sample before.",
         value: |resource| {
             let synced = resource.progress().iter().filter(|progress| progress.is_synced());
             synced.map(|progress| progress.sync_duration_ms.get()).max().map(seconds)
@@ -84,7 +84,7 @@ const GAUGES: &[Gauge] = &[
     },
     Gauge {
         name: "kube_state_metrics_sharded_last_event_timestamp_seconds",
-        help: "When the last event or bookmark arrived, since the Unix epoch; no sample before",
+        help: "When the last event or bookmark arrived, since the Unix epoch; no sample before.",
         value: |resource| {
             let last = resource.progress().iter().map(|progress| progress.last_event_ms.get()).max();
             last.filter(|&last| last > 0).map(seconds)
@@ -92,7 +92,7 @@ const GAUGES: &[Gauge] = &[
     },
     Gauge {
         name: "kube_state_metrics_sharded_last_list_timestamp_seconds",
-        help: "When the last list was complete, since the Unix epoch; no sample before",
+        help: "When the last list was complete, since the Unix epoch; no sample before.",
         value: |resource| {
             let last = resource.progress().iter().map(|progress| progress.last_list_ms.get()).max();
             last.filter(|&last| last > 0).map(seconds)
@@ -137,12 +137,12 @@ impl Collector for Resources {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         self.outcomes(
             &mut encoder,
-            ("kube_state_metrics_list", "Lists by resource and result, refused ones being errors"),
+            ("kube_state_metrics_list", "Lists by resource and result, refused ones being errors."),
             [("success", |progress| &progress.lists_succeeded), ("error", |progress| &progress.lists_failed)],
         )?;
         self.outcomes(
             &mut encoder,
-            ("kube_state_metrics_watch", "Watches that ended, by resource and result"),
+            ("kube_state_metrics_watch", "Watches that ended, by resource and result."),
             [("success", |progress| &progress.watches_succeeded), ("error", |progress| &progress.watches_failed)],
         )?;
         for counter in COUNTERS {

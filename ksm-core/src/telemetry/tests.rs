@@ -61,8 +61,8 @@ fn names_of_kube_state_metrics_are_kept() {
             "kube_state_metrics_shard_ordinal{shard_ordinal=\"1\"} 1",
             "kube_state_metrics_total_shards 3",
             "# TYPE http_request_duration_seconds histogram",
-            "http_request_duration_seconds_bucket{le=\"0.025\",handler=\"metrics\",method=\"get\"} 0",
-            "http_request_duration_seconds_bucket{le=\"0.05\",handler=\"metrics\",method=\"get\"} 1",
+            "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.025\"} 0",
+            "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.05\"} 1",
             "http_request_duration_seconds_count{handler=\"metrics\",method=\"get\"} 1",
         ],
     );
