@@ -2,6 +2,7 @@
 
 use std::{
     fs,
+    io::IsTerminal,
     net::SocketAddr,
     path::{Path, PathBuf},
 };
@@ -74,7 +75,11 @@ impl Cli {
 impl Serve {
     async fn run(self) -> Result<()> {
         let filter = EnvFilter::builder().with_default_directive(tracing::Level::INFO.into()).from_env_lossy();
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(std::io::stderr().is_terminal())
+            .with_writer(std::io::stderr)
+            .init();
         if !self.churn.is_finite() || self.churn < 0.0 {
             bail!("--churn: {} is not a number of changes a second", self.churn);
         }

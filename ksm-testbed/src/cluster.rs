@@ -211,6 +211,7 @@ impl Cluster {
             uid: Some(&uid),
             resource_version: previous.as_ref().map(|previous| previous.resource_version),
             creation_timestamp: Some(created.unwrap_or_else(|| jiff::Timestamp::now().as_second())),
+            deletion_timestamp: None,
         };
         let bytes = patch_metadata(&given.bytes, &patch);
         match previous {

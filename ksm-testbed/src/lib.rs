@@ -42,6 +42,7 @@ mod testbed;
 pub mod cli;
 
 pub use access::{Denial, Token};
+pub use churn::Churn;
 pub use cluster::{Cluster, DEFAULT_HISTORY, Error, encode};
 pub use faults::{Fault, Faults, Rule, WatchFault};
 pub use request::Verb;

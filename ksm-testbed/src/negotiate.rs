@@ -214,14 +214,16 @@ mod tests {
         check("*/*", Wanted::Object, Some((Json, Form::Full)));
         check("application/vnd.kubernetes.protobuf,application/json", Wanted::List, Some((Protobuf, Form::Full)));
         check("application/cbor, application/vnd.kubernetes.protobuf", Wanted::Watch, Some((Protobuf, Form::Full)));
-        check("application/json;as=Table;v=v1;g=meta.k8s.io,application/vnd.kubernetes.protobuf", Wanted::List, {
-            Some((Protobuf, Form::Full))
-        });
+        check(
+            "application/json;as=Table;v=v1;g=meta.k8s.io,application/vnd.kubernetes.protobuf",
+            Wanted::List,
+            Some((Protobuf, Form::Full)),
+        );
         check("application/json;as=Table;v=v1;g=meta.k8s.io", Wanted::List, Some((Json, Form::Full)));
         check(
             "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json",
             Wanted::Object,
-            { Some((Json, Form::Full)) },
+            Some((Json, Form::Full)),
         );
         let metadata = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
         check(metadata, Wanted::List, Some((Protobuf, Form::Metadata)));

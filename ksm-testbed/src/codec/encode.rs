@@ -97,21 +97,40 @@ fn encode(message: &Message, value: &Value, out: &mut Vec<u8>) -> Result<(), Err
 
 fn encode_plain(message: &Message, value: &Value, typed: bool, out: &mut Vec<u8>) -> Result<(), Error> {
     let object = value.as_object().ok_or_else(|| Error::expected("an object", value))?;
-    for key in object.keys() {
-        if !message.knows(key) && !(typed && matches!(key.as_str(), "kind" | "apiVersion")) {
-            return Err(Error::new("unknown field").at(&format!(".{key}")));
-        }
-    }
-    encode_fields(message, object, out)
+    encode_fields(message, object, Unknown::Refused { typed }, out)
 }
 
-fn encode_fields(message: &Message, object: &Map<String, Value>, out: &mut Vec<u8>) -> Result<(), Error> {
-    for field in &message.fields {
+/// What to do with keys that the message does not have.
+#[derive(Clone, Copy)]
+enum Unknown {
+    /// `typed`: except for `kind` and `apiVersion`.
+    Refused { typed: bool },
+    /// The message is embedded, they are its parent's.
+    Skipped,
+}
+
+fn encode_fields(
+    message: &Message,
+    object: &Map<String, Value>,
+    unknown: Unknown,
+    out: &mut Vec<u8>,
+) -> Result<(), Error> {
+    let mut present = Vec::with_capacity(object.len());
+    for (key, value) in object {
+        match (message.by_json(key), unknown) {
+            (Some((index, field)), _) => present.push((index, field, value)),
+            (None, Unknown::Skipped) => {}
+            (None, Unknown::Refused { typed: true }) if matches!(key.as_str(), "kind" | "apiVersion") => {}
+            (None, Unknown::Refused { .. }) => return Err(Error::new("unknown field").at(&format!(".{key}"))),
+        }
+    }
+    present.sort_unstable_by_key(|(index, ..)| *index);
+    // Several keys of one embedded message stand for one field.
+    present.dedup_by_key(|(index, ..)| *index);
+    for (_, field, value) in present {
         if let (Shape::Embedded, Some(embedded)) = (field.shape, field.message()) {
-            if object.keys().any(|key| embedded.knows(key)) {
-                wire::put_nested(out, field.number, |out| encode_fields(embedded, object, out))?;
-            }
-        } else if let Some(value) = object.get(&field.json).filter(|value| !value.is_null()) {
+            wire::put_nested(out, field.number, |out| encode_fields(embedded, object, Unknown::Skipped, out))?;
+        } else if !value.is_null() {
             encode_field(field, value, out).map_err(|error| error.at(&format!(".{}", field.json)))?;
         }
     }

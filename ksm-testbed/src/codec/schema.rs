@@ -4,6 +4,7 @@
 
 use std::{
     collections::HashMap,
+    hash::{BuildHasherDefault, Hasher},
     sync::{LazyLock, OnceLock},
 };
 
@@ -77,7 +78,8 @@ pub(crate) struct Message {
     pub(crate) form: Form,
     /// In order of their numbers.
     pub(crate) fields: Vec<Field>,
-    by_json: HashMap<String, usize>,
+    /// Indices of the fields by JSON key; keys of embedded messages lead to the field that embeds them.
+    by_json: HashMap<String, usize, BuildHasherDefault<Fnv>>,
 }
 
 pub(crate) struct Schema {
@@ -102,14 +104,9 @@ impl Message {
         self.fields.binary_search_by_key(&number, |field| field.number).ok().map(|index| &self.fields[index])
     }
 
-    /// The field with this JSON key, own ones only.
-    pub(crate) fn by_json(&self, key: &str) -> Option<&Field> {
-        self.by_json.get(key).map(|&index| &self.fields[index])
-    }
-
-    /// Whether the key belongs to the message or to one embedded in it.
-    pub(crate) fn knows(&self, key: &str) -> bool {
-        self.by_json.contains_key(key) || self.embedded().any(|message| message.knows(key))
+    /// The field with this JSON key, or the embedded message that has it.
+    pub(crate) fn by_json(&self, key: &str) -> Option<(usize, &Field)> {
+        self.by_json.get(key).map(|&index| (index, &self.fields[index]))
     }
 
     /// Whether JSON objects of the message may carry `kind` and `apiVersion`, which protobuf leaves to the envelope.
@@ -117,14 +114,10 @@ impl Message {
         self.by_json.contains_key("metadata")
     }
 
-    fn embedded(&self) -> impl Iterator<Item = &'static Message> {
-        self.fields.iter().filter(|field| field.shape == Shape::Embedded).filter_map(Field::message)
-    }
-
     /// Field numbers of a dotted path such as `spec.nodeName`, and the kind at its end.
     pub(crate) fn path(&self, path: &str) -> Option<(Vec<u32>, Kind)> {
         let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
-        let field = self.by_json(key)?;
+        let (_, field) = self.by_json(key).filter(|(_, field)| field.shape != Shape::Embedded)?;
         match rest {
             None => Some((vec![field.number], field.kind)),
             Some(rest) => {
@@ -147,7 +140,46 @@ impl Schema {
                 messages.insert(name, description);
             }
         }
-        Self { messages }
+        let mut schema = Self { messages };
+        schema.resolve_embedded();
+        schema
+    }
+
+    /// Makes the keys of embedded messages known to those that embed them.
+    fn resolve_embedded(&mut self) {
+        // An embedded message can embed another: two rounds settle chains of the length there is, the third is a check.
+        for round in 0..3 {
+            let mut found = Vec::new();
+            for (name, message) in &self.messages {
+                for (index, field) in message.fields.iter().enumerate() {
+                    let (Shape::Embedded, Kind::Message(embedded)) = (field.shape, field.kind) else { continue };
+                    let keys = self.messages[embedded].by_json.keys();
+                    let new = keys.filter(|key| !message.by_json.contains_key(*key));
+                    found.extend(new.map(|key| (name.clone(), key.clone(), index)));
+                }
+            }
+            assert!(round < 2 || found.is_empty(), "embedded messages are nested deeper than two levels");
+            for (name, key, index) in found {
+                self.messages.get_mut(&name).expect("just seen").by_json.insert(key, index);
+            }
+        }
+    }
+}
+
+/// FNV-1a: keys are short and trusted.
+#[derive(Default)]
+struct Fnv(u64);
+
+impl Hasher for Fnv {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        // The map takes the upper bits for its tags.
+        self.0 ^ self.0 >> 29 ^ self.0 << 35
     }
 }
 

@@ -4,23 +4,24 @@
 
 use serde_json::{Map, Value, json};
 
-/// One entry: who set which parts of the object, and when.
-pub(super) fn entry(manager: &str, subresource: &str, api_version: &str, time: &str, parts: &Value) -> Value {
+/// One entry: who set which fields, and when.
+pub(super) fn entry(manager: &str, subresource: &str, api_version: &str, time: &str, fields: Value) -> Value {
     let mut entry = json!({
         "manager": manager,
         "operation": "Update",
         "apiVersion": api_version,
         "time": time,
         "fieldsType": "FieldsV1",
-        "fieldsV1": fields(parts),
     });
+    entry["fieldsV1"] = fields;
     if !subresource.is_empty() {
         entry["subresource"] = subresource.into();
     }
     entry
 }
 
-fn fields(value: &Value) -> Value {
+/// The set of fields that a value has.
+pub(super) fn fields(value: &Value) -> Value {
     let mut set = Map::new();
     match value {
         Value::Object(members) => {

@@ -15,11 +15,11 @@ mod storage;
 mod template;
 mod workloads;
 
-use std::{collections::HashMap, thread};
+use std::{collections::HashMap, sync::mpsc, thread};
 
 use plan::{Plan, State, Workload, WorkloadKind};
 use serde_json::Value;
-use template::Template;
+use template::{Bases, Template};
 
 use crate::{
     cluster::Cluster,
@@ -69,17 +69,24 @@ impl Cluster {
         objects.extend(policy::objects(&plan));
         self.load_all(encode(objects));
         let workers = thread::available_parallelism().map_or(1, usize::from);
-        let share = plan.workloads.len().div_ceil(workers).max(1);
         thread::scope(|scope| {
-            let encode = |workloads| {
-                let plan = &plan;
-                scope.spawn(move || encode_workloads(plan, workloads))
-            };
-            let tasks: Vec<_> = plan.workloads.chunks(share).map(encode).collect();
-            for task in tasks {
-                let (pods, others) = task.join().expect("encoding a valid plan cannot panic");
-                self.load_all(others);
-                self.load_all(vec![Encoded { resource: resource("Pod", "v1"), objects: pods }]);
+            // Every worker takes its turn, so that the order does not depend on their number or speed. Channels are
+            // short: what is encoded is stored at once, not piled up.
+            let channels: Vec<_> = (0..workers)
+                .map(|worker| {
+                    let (sender, receiver) = mpsc::sync_channel(4);
+                    let plan = &plan;
+                    scope.spawn(move || {
+                        let share = plan.workloads.iter().skip(worker).step_by(workers);
+                        share
+                            .map(|workload| encode_workload(plan, workload))
+                            .all(|encoded| sender.send(encoded).is_ok())
+                    });
+                    receiver
+                })
+                .collect();
+            for index in 0..plan.workloads.len() {
+                self.load_all(channels[index % workers].recv().expect("encoding a valid plan cannot panic"));
             }
         });
     }
@@ -111,30 +118,24 @@ fn encode(objects: Vec<Value>) -> Vec<Encoded> {
     encoded
 }
 
-/// The pods of some workloads, and everything else that belongs to them.
-fn encode_workloads(plan: &Plan, workloads: &[Workload]) -> (Vec<Vec<u8>>, Vec<Encoded>) {
-    let (mut pods, mut others) = (Vec::new(), Vec::new());
-    for workload in workloads {
-        let planned = plan.pods_of(workload);
-        others.extend(workloads::objects(plan, workload, planned));
-        others.extend(network::objects(plan, workload, planned));
-        others.extend(storage::objects(plan, workload, planned));
-        let mut templates: HashMap<State, Template> = HashMap::new();
-        for pod in planned {
-            pods.push(match workload.kind {
-                // Names of one length only: a random suffix.
-                WorkloadKind::Deployment { .. } | WorkloadKind::DaemonSet | WorkloadKind::Job { .. } => {
-                    templates.entry(pod.state).or_insert_with(|| Template::new(plan, workload, pod)).stamp(plan, pod)
-                }
-                _ => encode_pod(&pods::pod(workload, &pods::Identity::of(plan, pod))),
-            });
-        }
-    }
-    (pods, encode(others))
-}
-
-fn encode_pod(pod: &Value) -> Vec<u8> {
-    codec::to_protobuf(resource("Pod", "v1").message(), pod).unwrap_or_else(|error| panic!("sample pod: {error}"))
+/// A workload with its pods and everything else that belongs to it.
+fn encode_workload(plan: &Plan, workload: &Workload) -> Vec<Encoded> {
+    let planned = plan.pods_of(workload);
+    let mut others = workloads::objects(plan, workload, planned);
+    others.extend(network::objects(plan, workload, planned));
+    others.extend(storage::objects(plan, workload, planned));
+    let (mut templates, mut bases) = (HashMap::<State, Template>::new(), Bases::default());
+    let pods = planned.iter().map(|pod| match workload.kind {
+        WorkloadKind::Static | WorkloadKind::Bare => pods::encode(workload, &pods::Identity::of(plan, pod)),
+        // Names of one length only: they differ in a suffix or a digit.
+        _ => templates
+            .entry(pod.state)
+            .or_insert_with(|| Template::new(plan, workload, pod, &mut bases))
+            .stamp(plan, pod),
+    });
+    let mut encoded = vec![Encoded { resource: resource("Pod", "v1"), objects: pods.collect() }];
+    encoded.extend(encode(others));
+    encoded
 }
 
 #[cfg(test)]

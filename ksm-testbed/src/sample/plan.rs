@@ -165,11 +165,12 @@ impl Plan {
             plan.add_workload(WorkloadKind::Static, "kube-apiserver".to_owned(), SYSTEM.to_owned(), statics);
         }
         let (stateful, jobs, bare) = (options.pods / 10, options.pods.div_ceil(20), options.pods / 200);
+        // Ordinals of one digit only, as templates need it.
         plan.add_many(stateful, 3..10, |_| WorkloadKind::StatefulSet, "store");
         plan.add_many(jobs, 1..4, Self::job, "task");
         plan.add_many(bare, 1..2, |_| WorkloadKind::Bare, "debug");
         let rest = options.pods.saturating_sub(plan.pods.len());
-        plan.add_many(rest, 1..40, Self::deployment, "");
+        plan.add_many(rest, 1..60, Self::deployment, "");
         plan
     }
 

@@ -5,7 +5,17 @@ use serde_json::{Value, json};
 use super::{
     managed,
     plan::{Plan, PodPlan, State, Workload, WorkloadKind},
+    resource,
 };
+use crate::{
+    codec::{self, schema, wire},
+    store::object::replace_field,
+};
+
+// Field numbers of pods and of their metadata, of which managed fields are the last.
+const METADATA: u32 = 1;
+const STATUS: u32 = 3;
+const MANAGED_FIELDS: u32 = 17;
 
 /// Containers of a pod at most, init containers included.
 pub(super) const CONTAINER_IDS: usize = 4;
@@ -37,6 +47,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
+    /// What the plan says of a pod.
     pub(super) fn of(plan: &Plan, pod: &PodPlan) -> Self {
         let node = pod.node.map(|index| &plan.nodes[index]);
         let mut random = fastrand::Rng::with_seed(pod.seed);
@@ -67,30 +78,45 @@ pub(crate) fn timestamp(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds).map(|time| time.to_string()).unwrap_or_default()
 }
 
-/// The pod of a workload.
-pub(super) fn pod(workload: &Workload, identity: &Identity) -> Value {
-    let mut pod = json!({
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata(workload, identity),
-        "spec": spec(workload, identity),
-        "status": status(workload, identity),
-    });
-    let (labels, owners) = (pod["metadata"]["labels"].clone(), pod["metadata"]["ownerReferences"].clone());
-    let manager = "kube-controller-manager";
-    let mut entries = vec![managed::entry(
-        manager,
-        "",
-        "v1",
-        &identity.at(CREATED),
-        &json!({"metadata": {"labels": labels, "ownerReferences": owners}, "spec": pod["spec"]}),
-    )];
-    if identity.node.is_some() {
-        let status = json!({"status": pod["status"]});
-        entries.push(managed::entry("kubelet", "status", "v1", &identity.at(READY), &status));
+/// A pod of the workload, encoded.
+pub(super) fn encode(workload: &Workload, identity: &Identity) -> Vec<u8> {
+    with_status(&encode_without_status(workload, identity), workload, identity)
+}
+
+/// The pod but for its status: the same for all states that have a node and are not terminating.
+pub(super) fn encode_without_status(workload: &Workload, identity: &Identity) -> Vec<u8> {
+    let mut pod = json!({});
+    // Moved in, not written in the macro: that would copy them, which is slow for values of this size.
+    pod["metadata"] = metadata(workload, identity);
+    pod["spec"] = spec(workload, identity);
+    let mut set = json!({"f:metadata": {}});
+    for part in ["labels", "ownerReferences"] {
+        set["f:metadata"][format!("f:{part}")] = managed::fields(&pod["metadata"][part]);
     }
-    pod["metadata"]["managedFields"] = Value::Array(entries);
-    pod
+    set["f:spec"] = managed::fields(&pod["spec"]);
+    let entry = managed::entry("kube-controller-manager", "", "v1", &identity.at(CREATED), set);
+    pod["metadata"]["managedFields"] = Value::Array(vec![entry]);
+    let message = resource("Pod", "v1").message();
+    codec::to_protobuf(message, &pod).unwrap_or_else(|error| panic!("sample pod: {error}"))
+}
+
+/// The pod with the status of a state, and a note of who set it.
+pub(super) fn with_status(pod: &[u8], workload: &Workload, identity: &Identity) -> Vec<u8> {
+    let status = status(workload, identity);
+    let encode = |message: &str, value: &Value| {
+        let message = schema::message(message).expect("pods are in the schema");
+        codec::to_protobuf(message, value).unwrap_or_else(|error| panic!("sample pod status: {error}"))
+    };
+    let mut metadata = wire::bytes_field(pod, METADATA).unwrap_or_default().to_vec();
+    if identity.node.is_some() {
+        let mut set = json!({});
+        set["f:status"] = managed::fields(&status);
+        let entry = managed::entry("kubelet", "status", "v1", &identity.at(READY), set);
+        let entry = encode("k8s.io.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry", &entry);
+        wire::put_bytes(&mut metadata, MANAGED_FIELDS, &entry);
+    }
+    let pod = replace_field(pod, METADATA, Some(&metadata));
+    replace_field(&pod, STATUS, Some(&encode("k8s.io.api.core.v1.PodStatus", &status)))
 }
 
 /// Labels that the workload's selector and templates have.
@@ -149,15 +175,15 @@ fn metadata(workload: &Workload, identity: &Identity) -> Value {
         "uid": identity.uid,
         "creationTimestamp": identity.at(CREATED),
         "generation": 1,
-        "labels": labels,
         "annotations": {
             "prometheus.io/scrape": "true",
             "prometheus.io/port": "9102",
             "checksum/config": format!("{:016x}{:016x}", workload.style, workload.style.rotate_left(32)),
         },
-        "ownerReferences": owners,
         "generateName": generate_name.filter(|_| !owners.is_null()),
     });
+    metadata["labels"] = labels;
+    metadata["ownerReferences"] = owners;
     if identity.state == State::Terminating {
         metadata["deletionTimestamp"] = identity.at(DELETED).into();
         metadata["deletionGracePeriodSeconds"] = 30.into();
@@ -196,7 +222,6 @@ pub(super) fn template_spec(workload: &Workload) -> Value {
     let shape = Shape::of(workload);
     let job = matches!(workload.kind, WorkloadKind::Job { .. });
     let mut spec = json!({
-        "containers": shape.names().map(|name| container(workload, name)).collect::<Vec<_>>(),
         "volumes": [
             {"name": "config", "configMap": {"name": format!("{}-config", workload.name), "defaultMode": 420}},
             {"name": "credentials", "secret": {"secretName": format!("{}-credentials", workload.name), "defaultMode": 420}},
@@ -211,6 +236,7 @@ pub(super) fn template_spec(workload: &Workload) -> Value {
             "seccompProfile": {"type": "RuntimeDefault"}},
         "schedulerName": "default-scheduler",
     });
+    spec["containers"] = shape.names().map(|name| container(workload, name)).collect();
     let init: Vec<_> = shape.init_names().map(|name| container(workload, name)).collect();
     if !init.is_empty() {
         spec["initContainers"] = init.into();
@@ -218,7 +244,7 @@ pub(super) fn template_spec(workload: &Workload) -> Value {
     if workload.style / 1000 % 10 == 0 {
         spec["nodeSelector"] = json!({"kubernetes.io/os": "linux", "node.kubernetes.io/pool": "general"});
     }
-    if workload.style / 10_000 % 10 < 5 && matches!(workload.kind, WorkloadKind::Deployment { .. }) {
+    if workload.style / 10_000 % 10 < 2 && matches!(workload.kind, WorkloadKind::Deployment { .. }) {
         let selector = json!({"matchLabels": {"app.kubernetes.io/name": workload.name}});
         spec["topologySpreadConstraints"] = json!([{
             "maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway",
@@ -235,14 +261,18 @@ pub(super) fn template_spec(workload: &Workload) -> Value {
     spec
 }
 
+fn image(workload: &Workload, name: &str) -> String {
+    let (team, style) = (workload.team, workload.style);
+    match name {
+        "main" => format!("registry.example.com/{team}/{}:{}.{}", workload.name, style % 5, style / 5 % 20),
+        other => format!("registry.example.com/platform/{other}:3.1.4"),
+    }
+}
+
 fn container(workload: &Workload, name: &str) -> Value {
     let style = workload.style;
     let cpu = [100, 250, 500, 1000][(style / 7 % 4) as usize];
     let memory = [128, 256, 512, 1024][(style / 11 % 4) as usize];
-    let image = match name {
-        "main" => format!("registry.example.com/{}/{}:{}.{}", workload.team, workload.name, style % 5, style / 5 % 20),
-        other => format!("registry.example.com/platform/{other}:3.1.4"),
-    };
     let variables: &[&str] = if name == "main" { &["LOG_LEVEL", "REGION", "HTTP_PORT", "FEATURE_FLAGS"] } else { &[] };
     let env: Vec<_> = variables
         .iter()
@@ -255,9 +285,8 @@ fn container(workload: &Workload, name: &str) -> Value {
         .collect();
     let mut container = json!({
         "name": name,
-        "image": image,
+        "image": image(workload, name),
         "imagePullPolicy": "IfNotPresent",
-        "env": env,
         "resources": {
             "requests": {"cpu": format!("{cpu}m"), "memory": format!("{memory}Mi")},
             "limits": {"cpu": format!("{}m", cpu * 2), "memory": format!("{}Mi", memory * 2)},
@@ -271,6 +300,7 @@ fn container(workload: &Workload, name: &str) -> Value {
         "terminationMessagePath": "/dev/termination-log",
         "terminationMessagePolicy": "File",
     });
+    container["env"] = Value::Array(env);
     if matches!(name, "main" | "metrics") {
         let port = if name == "main" { 8080 } else { 9102 };
         container["ports"] = json!([{"name": name, "containerPort": port, "protocol": "TCP"}]);
@@ -345,7 +375,8 @@ fn status(workload: &Workload, identity: &Identity) -> Value {
         State::Unknown => "Unknown",
         _ => "Running",
     };
-    let mut status = json!({"phase": phase, "qosClass": "Burstable", "conditions": conditions(identity)});
+    let mut status = json!({"phase": phase, "qosClass": "Burstable"});
+    status["conditions"] = conditions(identity);
     if state == State::Unscheduled {
         return status;
     }
@@ -470,24 +501,22 @@ fn base_status(
     ready: bool,
     restarts: u64,
 ) -> Value {
-    let container = container(workload, name);
+    let image = image(workload, name);
     let created = state["waiting"].is_null();
     let mut status = json!({
         "name": name,
-        "image": container["image"],
+        "image": image,
         "imageID": "",
         "restartCount": restarts,
         "ready": ready,
         "started": !state["running"].is_null(),
         "state": state,
         "lastState": {},
-        "resources": container["resources"],
-        "allocatedResources": container["resources"]["requests"],
     });
     if created {
-        let image = container["image"].as_str().and_then(|image| image.split(':').next()).unwrap_or_default();
+        let repository = image.split(':').next().unwrap_or_default();
         status["imageID"] =
-            format!("{image}@sha256:{:064x}", u128::from(workload.style) << 40 | name.len() as u128).into();
+            format!("{repository}@sha256:{:064x}", u128::from(workload.style) << 40 | name.len() as u128).into();
         status["containerID"] = format!("containerd://{}", identity.container_ids[index]).into();
     }
     status

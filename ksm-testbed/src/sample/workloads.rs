@@ -40,8 +40,8 @@ pub(super) fn object(workload: &Workload, api_version: &str, kind: &str, name: &
         "namespace": workload.namespace,
         "uid": derived_uid(workload, name, kind),
         "creationTimestamp": timestamp(workload.created),
-        "labels": labels(workload),
     });
+    content["metadata"]["labels"] = labels(workload);
     content
 }
 
@@ -59,10 +59,10 @@ fn config(workload: &Workload) -> Value {
 }
 
 fn template(workload: &Workload) -> Value {
-    json!({
-        "metadata": {"labels": labels(workload), "annotations": {"prometheus.io/scrape": "true"}},
-        "spec": template_spec(workload),
-    })
+    let mut template = json!({"metadata": {"annotations": {"prometheus.io/scrape": "true"}}});
+    template["metadata"]["labels"] = labels(workload);
+    template["spec"] = template_spec(workload);
+    template
 }
 
 fn selector(workload: &Workload) -> Value {
@@ -82,6 +82,7 @@ fn alive(pods: &[PodPlan]) -> usize {
 fn deployment(workload: &Workload, pods: &[PodPlan]) -> Vec<Value> {
     let WorkloadKind::Deployment { replica_set, replica_set_uid, hash } = &workload.kind else { return Vec::new() };
     let (replicas, alive, ready) = (pods.len(), alive(pods), ready(pods));
+    let template = template(workload);
     let mut deployment = object(
         workload,
         "apps/v1",
@@ -89,7 +90,7 @@ fn deployment(workload: &Workload, pods: &[PodPlan]) -> Vec<Value> {
         &workload.name,
         json!({
             "spec": {
-                "replicas": replicas, "selector": selector(workload), "template": template(workload),
+                "replicas": replicas, "selector": selector(workload),
                 "strategy": {"type": "RollingUpdate", "rollingUpdate": {
                     "maxSurge": if workload.style.is_multiple_of(4) { json!(2) } else { json!("25%") }, "maxUnavailable": "25%"}},
                 "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600, "minReadySeconds": 0,
@@ -105,6 +106,7 @@ fn deployment(workload: &Workload, pods: &[PodPlan]) -> Vec<Value> {
             },
         }),
     );
+    deployment["spec"]["template"] = template.clone();
     deployment["metadata"]["uid"] = workload.uid.as_str().into();
     deployment["metadata"]["generation"] = 2.into();
     deployment["metadata"]["annotations"] = json!({"deployment.kubernetes.io/revision": "2"});
@@ -115,11 +117,12 @@ fn deployment(workload: &Workload, pods: &[PodPlan]) -> Vec<Value> {
             "ReplicaSet",
             name,
             json!({
-                "spec": {"replicas": replicas, "selector": selector(workload), "template": template(workload)},
+                "spec": {"replicas": replicas, "selector": selector(workload)},
                 "status": {"observedGeneration": 1, "replicas": alive, "fullyLabeledReplicas": alive,
                     "readyReplicas": ready, "availableReplicas": ready},
             }),
         );
+        set["spec"]["template"] = template.clone();
         if let Some(uid) = uid {
             set["metadata"]["uid"] = uid.into();
         }
@@ -158,7 +161,7 @@ fn stateful_set(workload: &Workload, pods: &[PodPlan]) -> Value {
         json!({
             "spec": {
                 "replicas": replicas, "serviceName": workload.name, "selector": selector(workload),
-                "template": template(workload), "podManagementPolicy": "OrderedReady", "revisionHistoryLimit": 10,
+                "podManagementPolicy": "OrderedReady", "revisionHistoryLimit": 10,
                 "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
                 "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
                 "volumeClaimTemplates": [{"apiVersion": "v1", "kind": "PersistentVolumeClaim",
@@ -172,6 +175,7 @@ fn stateful_set(workload: &Workload, pods: &[PodPlan]) -> Value {
                 "updateRevision": revision, "collisionCount": 0},
         }),
     );
+    set["spec"]["template"] = template(workload);
     set["metadata"]["uid"] = workload.uid.as_str().into();
     set["metadata"]["generation"] = 1.into();
     set
@@ -185,23 +189,25 @@ fn daemon_set(plan: &Plan, workload: &Workload, pods: &[PodPlan]) -> Value {
         "DaemonSet",
         &workload.name,
         json!({
-            "spec": {"selector": selector(workload), "template": template(workload), "revisionHistoryLimit": 10,
+            "spec": {"selector": selector(workload), "revisionHistoryLimit": 10,
                 "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}},
             "status": {"currentNumberScheduled": pods.len(), "numberMisscheduled": 0, "desiredNumberScheduled": desired,
                 "numberReady": ready, "observedGeneration": 1, "updatedNumberScheduled": pods.len(),
                 "numberAvailable": ready, "numberUnavailable": desired.saturating_sub(ready)},
         }),
     );
+    set["spec"]["template"] = template(workload);
     set["metadata"]["uid"] = workload.uid.as_str().into();
     set["metadata"]["generation"] = 1.into();
     set
 }
 
 fn job(workload: &Workload, pods: &[PodPlan], outcome: State, cron_job: Option<&(String, String)>) -> Vec<Value> {
-    let spec = json!({
+    let mut spec = json!({
         "parallelism": pods.len(), "completions": pods.len(), "backoffLimit": 6, "suspend": false,
-        "completionMode": "NonIndexed", "template": template(workload), "activeDeadlineSeconds": 7200,
+        "completionMode": "NonIndexed", "activeDeadlineSeconds": 7200,
     });
+    spec["template"] = template(workload);
     let mut created = spec.clone();
     created["selector"] = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": workload.uid}});
     let (start, end) = (timestamp(workload.created + 1), timestamp(workload.created + 700));

@@ -1,6 +1,11 @@
-//! One stored object: its protobuf bytes, and beside them what selectors and keys need.
+//! One stored object: its protobuf bytes, and beside them its identity.
+//!
+//! Labels and fields are read from the bytes when a selector asks: walking over a pod to its node's name takes less time
+//! than looking it up in a map would, and nothing is kept twice.
 //!
 //! The bytes are the message without envelope, metadata first, so that a metadata-only answer is a slice of them.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -13,14 +18,16 @@ mod meta {
     pub(super) const UID: u32 = 5;
     pub(super) const RESOURCE_VERSION: u32 = 6;
     pub(super) const CREATION_TIMESTAMP: u32 = 8;
+    pub(super) const DELETION_TIMESTAMP: u32 = 9;
     pub(super) const LABELS: u32 = 11;
+    pub(super) const OWNER_REFERENCES: u32 = 13;
 }
 
 /// Namespace (empty for cluster-scoped kinds) and name; ordered as the API server lists.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
-    pub(crate) namespace: Box<str>,
-    pub(crate) name: Box<str>,
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
 }
 
 impl Key {
@@ -35,7 +42,6 @@ pub(crate) struct Object {
     pub(crate) key: Key,
     pub(crate) uid: Box<str>,
     pub(crate) resource_version: u64,
-    pub(crate) labels: Box<[(Box<str>, Box<str>)]>,
     /// The encoded message.
     pub(crate) bytes: Bytes,
     /// Length of the metadata field at the start of `bytes`.
@@ -51,6 +57,8 @@ pub(crate) struct MetadataPatch<'a> {
     pub(crate) resource_version: Option<u64>,
     /// Seconds since the epoch.
     pub(crate) creation_timestamp: Option<i64>,
+    /// Seconds since the epoch.
+    pub(crate) deletion_timestamp: Option<i64>,
 }
 
 impl MetadataPatch<'_> {
@@ -58,18 +66,21 @@ impl MetadataPatch<'_> {
     fn fields(&self) -> Vec<(u32, Vec<u8>)> {
         let text = |number, text: Option<&str>| text.map(|text| (number, text.as_bytes().to_vec()));
         let version = self.resource_version.map(|version| version.to_string());
-        let created = self.creation_timestamp.map(|seconds| {
-            let mut time = Vec::with_capacity(8);
-            wire::put_uint(&mut time, 1, seconds as u64);
-            wire::put_uint(&mut time, 2, 0);
-            (meta::CREATION_TIMESTAMP, time)
-        });
+        let time = |number, seconds: Option<i64>| {
+            seconds.map(|seconds| {
+                let mut time = Vec::with_capacity(8);
+                wire::put_uint(&mut time, 1, seconds as u64);
+                wire::put_uint(&mut time, 2, 0);
+                (number, time)
+            })
+        };
         [
             text(meta::NAME, self.name),
             text(meta::NAMESPACE, self.namespace),
             text(meta::UID, self.uid),
             text(meta::RESOURCE_VERSION, version.as_deref()),
-            created,
+            time(meta::CREATION_TIMESTAMP, self.creation_timestamp),
+            time(meta::DELETION_TIMESTAMP, self.deletion_timestamp),
         ]
         .into_iter()
         .flatten()
@@ -84,7 +95,7 @@ impl Object {
         let metadata_end = first.as_ref().map_or(0, |field| field.end);
         let metadata = metadata(&bytes);
         let mut key = Key::new("", "");
-        let (mut uid, mut resource_version, mut labels) = (Box::default(), 0, Vec::new());
+        let (mut uid, mut resource_version) = (Box::default(), 0);
         for field in wire::fields(metadata) {
             let Value::Bytes(value) = field.value else { continue };
             let text = || str::from_utf8(value).unwrap_or_default();
@@ -93,11 +104,10 @@ impl Object {
                 meta::NAMESPACE => key.namespace = text().into(),
                 meta::UID => uid = text().into(),
                 meta::RESOURCE_VERSION => resource_version = text().parse().unwrap_or_default(),
-                meta::LABELS => labels.push((wire::text_field(value, 1).into(), wire::text_field(value, 2).into())),
                 _ => {}
             }
         }
-        Self { key, uid, resource_version, labels: labels.into(), bytes, metadata_end }
+        Self { key, uid, resource_version, bytes, metadata_end }
     }
 
     /// The message with its metadata only (`metav1.PartialObjectMetadata` has the same field number for it).
@@ -107,7 +117,12 @@ impl Object {
 
     /// The value of a label.
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
-        self.labels.iter().find(|(name, _)| **name == *key).map(|(_, value)| &**value)
+        wire::fields(metadata(&self.bytes)).find_map(|field| match field.value {
+            Value::Bytes(entry) if field.number == meta::LABELS && wire::text_field(entry, 1) == key => {
+                Some(wire::text_field(entry, 2))
+            }
+            _ => None,
+        })
     }
 
     /// The same object at another resource version.
@@ -119,6 +134,17 @@ impl Object {
     /// `metadata.creationTimestamp` in seconds since the epoch, if set.
     pub(crate) fn created(&self) -> Option<i64> {
         wire::bytes_field(metadata(&self.bytes), meta::CREATION_TIMESTAMP).map(|time| number(time, 1))
+    }
+
+    /// Whether the object is being deleted.
+    pub(crate) fn is_terminating(&self) -> bool {
+        wire::bytes_field(metadata(&self.bytes), meta::DELETION_TIMESTAMP).is_some()
+    }
+
+    /// Kind and name of the first owner; empty when nobody owns the object.
+    pub(crate) fn owner(&self) -> (&str, &str) {
+        let owner = wire::bytes_field(metadata(&self.bytes), meta::OWNER_REFERENCES).unwrap_or_default();
+        (wire::text_field(owner, 1), wire::text_field(owner, 3))
     }
 
     /// `metadata.generateName`.
@@ -145,6 +171,27 @@ fn number(message: &[u8], number: u32) -> i64 {
         .unwrap_or_default()
 }
 
+/// A copy of the message with one length-delimited field replaced, or removed.
+pub(crate) fn replace_field(message: &[u8], number: u32, content: Option<&[u8]>) -> Vec<u8> {
+    // Exactly what is needed: stored objects keep their capacity.
+    let old: usize = wire::fields(message).filter(|field| field.number == number).map(|field| field.raw.len()).sum();
+    let new = content.map_or(0, |content| {
+        wire::varint_len(u64::from(number << 3)) + wire::varint_len(content.len() as u64) + content.len()
+    });
+    let mut out = Vec::with_capacity(message.len() - old + new);
+    let mut pending = content;
+    for field in wire::fields(message).filter(|field| field.number != number) {
+        if let Some(content) = pending.take_if(|_| field.number > number) {
+            wire::put_bytes(&mut out, number, content);
+        }
+        out.extend_from_slice(field.raw);
+    }
+    if let Some(content) = pending {
+        wire::put_bytes(&mut out, number, content);
+    }
+    out
+}
+
 /// A copy of the message with some metadata replaced.
 pub(crate) fn patch_metadata(message: &[u8], patch: &MetadataPatch<'_>) -> Vec<u8> {
     let old = metadata(message);
@@ -161,12 +208,7 @@ pub(crate) fn patch_metadata(message: &[u8], patch: &MetadataPatch<'_>) -> Vec<u
     for (number, content) in replacements {
         wire::put_bytes(&mut new, number, &content);
     }
-    let mut out = Vec::with_capacity(message.len() + 96);
-    wire::put_bytes(&mut out, 1, &new);
-    for field in wire::fields(message).filter(|field| field.number != 1) {
-        out.extend_from_slice(field.raw);
-    }
-    out
+    replace_field(message, 1, Some(&new))
 }
 
 #[cfg(test)]
