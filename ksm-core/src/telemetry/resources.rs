@@ -9,12 +9,15 @@ use prometheus_client::metrics::MetricType;
 use crate::serve::{Catalogue, ServedResource};
 use crate::watch::{Count, Filtering, Progress};
 
+/// Reads one of the counters.
+type Read = fn(&Progress) -> &Count;
+
 /// A counter by resource.
 struct Counter {
     /// Without `_total`.
     name: &'static str,
     help: &'static str,
-    count: fn(&Progress) -> &Count,
+    count: Read,
 }
 
 const COUNTERS: &[Counter] = &[
@@ -120,7 +123,7 @@ impl Resources {
         &self,
         encoder: &mut DescriptorEncoder<'_>,
         (name, help): (&str, &str),
-        outcomes: [(&str, fn(&Progress) -> &Count); 2],
+        outcomes: [(&str, Read); 2],
     ) -> Result<(), std::fmt::Error> {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
         for resource in self.catalogue.resources() {
@@ -165,6 +168,6 @@ impl Collector for Resources {
     }
 }
 
-fn sum(resource: &ServedResource, count: fn(&Progress) -> &Count) -> u64 {
+fn sum(resource: &ServedResource, count: Read) -> u64 {
     resource.progress().iter().map(|progress| count(progress).get()).sum()
 }
