@@ -24,6 +24,8 @@ pub enum Command {
     Test(TestArgs),
     /// Checks the house rules: file headers, sizes, module direction, dependencies
     Tidy,
+    /// Writes the RBAC rules in deploy/ from the table of resources
+    Manifests(ManifestsArgs),
     /// Builds the real components that `e2e` runs against (needs Go) and keeps them in a cache
     Tools(ToolsArgs),
     /// Compares the binaries with the reference on a real API server, through restarts and bad input (needs Go once)
@@ -48,6 +50,14 @@ pub struct DemoArgs {
     /// Build with optimisations; the first build takes several minutes more
     #[arg(long)]
     pub release: bool,
+}
+
+/// Arguments of `cargo xtask manifests`.
+#[derive(Args)]
+pub struct ManifestsArgs {
+    /// Write nothing; fail if a file is not what it should be
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// Arguments of `cargo xtask test`.

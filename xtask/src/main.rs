@@ -11,6 +11,7 @@ mod exposition;
 mod http;
 mod interrupt;
 mod kubeconfig;
+mod manifests;
 mod ports;
 mod process;
 mod progress;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let outcome = interrupt::install().and_then(|()| match &cli.command {
         Command::Demo(arguments) => demo::run(arguments),
         Command::E2e(arguments) => e2e::run(arguments),
+        Command::Manifests(arguments) => manifests::run(arguments),
         Command::Test(arguments) => test::run(arguments),
         Command::Tidy => tidy::run(),
         Command::Tools(arguments) => tools::run(arguments),
