@@ -241,7 +241,7 @@ pub(super) fn template_spec(workload: &Workload) -> Value {
     if !init.is_empty() {
         spec["initContainers"] = init.into();
     }
-    if workload.style / 1000 % 10 == 0 {
+    if (workload.style / 1000).is_multiple_of(10) {
         spec["nodeSelector"] = json!({"kubernetes.io/os": "linux", "node.kubernetes.io/pool": "general"});
     }
     if workload.style / 10_000 % 10 < 2 && matches!(workload.kind, WorkloadKind::Deployment { .. }) {

@@ -1,3 +1,5 @@
+//! Sample clusters: the same for a seed, consistent in themselves, of the size asked for.
+
 use std::collections::BTreeSet;
 
 use super::*;

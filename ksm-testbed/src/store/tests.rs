@@ -1,3 +1,5 @@
+//! The store: versions, history, snapshots, watchers.
+
 use serde_json::json;
 
 use super::*;

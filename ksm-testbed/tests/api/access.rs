@@ -1,3 +1,5 @@
+//! Tokens and rights: 401 without, 403 with too few.
+
 use ksm_testbed::{Denial, Testbed, Token};
 
 use crate::client::{Client, JSON, STREAMED, start};

@@ -1,3 +1,5 @@
+//! Discovery, version and health pages.
+
 use k8s_pb::apimachinery::pkg::apis::meta::v1::{APIResourceList, Status};
 use ksm_testbed::RESOURCES;
 use prost::Message;

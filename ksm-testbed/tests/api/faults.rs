@@ -1,3 +1,5 @@
+//! Each fault does what it says, as often as it says.
+
 use bytes::Bytes;
 use http::{Method, header};
 use k8s_pb::{api::core::v1::PodList, apimachinery::pkg::apis::meta::v1::WatchEvent};

@@ -1,3 +1,5 @@
+//! Lists: pages, selectors, shards, both encodings, metadata only.
+
 use std::collections::BTreeSet;
 
 use k8s_pb::{api::core::v1::PodList, apimachinery::pkg::apis::meta::v1::PartialObjectMetadataList};

@@ -1,3 +1,5 @@
+//! Watches and streamed lists: events, bookmarks, selectors, 410.
+
 use std::time::Duration;
 
 use ksm_testbed::{SampleOptions, ShardRange, Testbed};

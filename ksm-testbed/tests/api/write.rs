@@ -1,3 +1,5 @@
+//! Create, update, patch and delete over HTTP.
+
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};

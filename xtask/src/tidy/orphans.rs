@@ -61,7 +61,7 @@ fn declared(path: &str, text: &str) -> Vec<String> {
         }
         let Some(name) = module_declared_on(line) else { continue };
         match path_attribute.take() {
-            Some(given) => found.push(format!("{folder}/{given}")),
+            Some(given) => found.push(normalised(&format!("{folder}/{given}"))),
             None => {
                 found.push(format!("{inner}/{name}.rs"));
                 found.push(format!("{inner}/{name}/mod.rs"));
@@ -69,6 +69,19 @@ fn declared(path: &str, text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// The path without `..`.
+fn normalised(path: &str) -> String {
+    let mut pieces = Vec::new();
+    for piece in path.split('/') {
+        if piece == ".." {
+            pieces.pop();
+        } else {
+            pieces.push(piece);
+        }
+    }
+    pieces.join("/")
 }
 
 /// The name in `mod name;` with any visibility, also after an attribute on the same line.
@@ -107,6 +120,8 @@ mod tests {
             ("a/tests/whole.rs", "mod support;"),
             ("a/tests/support/mod.rs", ""),
             ("a/build.rs", ""),
+            ("b/tests/cli.rs", "#[path = \"../../a/tests/shared/program.rs\"]\nmod program;"),
+            ("a/tests/shared/program.rs", ""),
         ];
         assert_eq!(orphans(&files), [""; 0]);
     }

@@ -1,6 +1,6 @@
 //! What and where a pod is: times of its object, its node, addresses and creator.
 
-use std::net::{IpAddr, Ipv6Addr};
+use core::net::{IpAddr, Ipv6Addr};
 
 use super::view::Pod;
 use crate::family::Family;
