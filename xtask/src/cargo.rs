@@ -44,8 +44,13 @@ fn set_by_cargo_run(name: &str) -> bool {
 pub fn build(binaries: &[&str], release: bool) -> Result<BTreeMap<String, PathBuf>> {
     let mut command = command();
     command.args(["build", "--locked", "--message-format=json-render-diagnostics"]);
-    for binary in binaries {
-        command.args(["--package", binary, "--bin", binary]);
+    if std::env::var_os("CI").is_some() {
+        // The selection of `cargo test`: another one has other features, and would compile every dependency again.
+        command.args(["--workspace", "--bins", "--tests"]);
+    } else {
+        for binary in binaries {
+            command.args(["--package", binary, "--bin", binary]);
+        }
     }
     if release {
         command.arg("--release");
@@ -63,11 +68,11 @@ pub fn build(binaries: &[&str], release: bool) -> Result<BTreeMap<String, PathBu
     Ok(built)
 }
 
-/// Name and path of each executable in cargo's JSON messages, one a line.
+/// Name and path of each executable in cargo's JSON messages, one a line; a binary's own tests have its name too.
 fn executables(messages: &str) -> BTreeMap<String, PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     messages
-        .filter(|message| message["reason"] == "compiler-artifact")
+        .filter(|message| message["reason"] == "compiler-artifact" && message["profile"]["test"] == false)
         .filter_map(|message| {
             Some((message["target"]["name"].as_str()?.to_owned(), message["executable"].as_str()?.into()))
         })
@@ -80,8 +85,9 @@ mod tests {
 
     #[test]
     fn executables_come_from_compiler_artifacts() {
-        let messages = r#"{"reason":"compiler-artifact","target":{"name":"ksm-core"},"executable":null}
-{"reason":"compiler-artifact","target":{"name":"ksm-rest"},"executable":"target/debug/ksm-rest"}
+        let messages = r#"{"reason":"compiler-artifact","target":{"name":"ksm-core"},"profile":{"test":false},"executable":null}
+{"reason":"compiler-artifact","target":{"name":"ksm-rest"},"profile":{"test":false},"executable":"target/debug/ksm-rest"}
+{"reason":"compiler-artifact","target":{"name":"ksm-rest"},"profile":{"test":true},"executable":"target/debug/deps/ksm_rest-1"}
 {"reason":"build-finished","success":true}"#;
         assert_eq!(executables(messages), BTreeMap::from([("ksm-rest".to_owned(), "target/debug/ksm-rest".into())]));
     }
