@@ -3,6 +3,10 @@
 //! Data flows `watch → view → resources → store → serve`; imports follow the same order and never turn back.
 //! The crate without its `runtime` feature is pure: no async, IO, clock or environment.
 
+#[cfg(feature = "runtime")]
+pub mod build;
+#[cfg(feature = "runtime")]
+pub mod catalogue;
 pub mod exposition;
 pub mod family;
 #[cfg(feature = "runtime")]

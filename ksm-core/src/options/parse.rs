@@ -7,7 +7,7 @@ use clap::error::ErrorKind;
 use clap::{Command, CommandFactory, FromArgMatches};
 
 use super::{Settings, UsageError};
-use crate::run::Build;
+use crate::build::Build;
 
 /// Reads the arguments of the process and resolves them.
 ///

@@ -4,10 +4,10 @@ use clap::Parser;
 
 use super::parse::Stop;
 use super::*;
+use crate::build::Build;
 use crate::exposition::Kind;
 use crate::family::{FamilyInfo, KeyFilter, Plan, Stability};
 use crate::resource::{AnyResource, Descriptor, Fetch, Rendered, Scope};
-use crate::run::Build;
 use crate::shard::{Scheme, Shard};
 use crate::view::{DecodeError, Encoding, ObjectMeta};
 

@@ -12,7 +12,7 @@ use http::uri::InvalidUri;
 use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 
-use super::Build;
+use crate::build::Build;
 use crate::options::Connection;
 
 /// Why there is no client. That the API server cannot be reached is no reason: this is about configuration only.

@@ -7,7 +7,6 @@ mod client;
 mod failure;
 mod log;
 
-use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,51 +19,14 @@ use tracing::{info, warn};
 pub use client::ConnectError;
 pub use failure::Failure;
 
+use crate::build::Build;
+use crate::catalogue::{Catalogue, ServedResource};
 use crate::options::{Part, Settings};
 use crate::resource::Scope;
-use crate::serve::{About, Catalogue, Limits, MetricsPages, ServedResource, Server, TelemetryPages};
+use crate::serve::{About, Limits, MetricsPages, Server, TelemetryPages};
 use crate::store::Store;
 use crate::telemetry::Telemetry;
 use crate::watch::{Progress, Watch};
-
-/// Which program this is; [`build!`](crate::build) makes it from what cargo says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Build {
-    /// Name of the binary.
-    pub name: &'static str,
-    /// Version of its package.
-    pub version: &'static str,
-    /// Revision of the sources, `unknown` unless `KSM_REVISION` was set when it was built.
-    pub revision: &'static str,
-}
-
-impl Build {
-    /// Version and revision.
-    pub fn version_line(self) -> String {
-        format!("{} (revision {})", self.version, self.revision)
-    }
-}
-
-impl fmt::Display for Build {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.name, self.version_line())
-    }
-}
-
-/// The [`Build`](crate::run::Build) of the package that calls it.
-#[macro_export]
-macro_rules! build {
-    () => {
-        $crate::run::Build {
-            name: env!("CARGO_PKG_NAME"),
-            version: env!("CARGO_PKG_VERSION"),
-            revision: match option_env!("KSM_REVISION") {
-                Some(revision) => revision,
-                None => "unknown",
-            },
-        }
-    };
-}
 
 /// How many threads run a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

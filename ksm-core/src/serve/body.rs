@@ -11,8 +11,8 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
-use super::Catalogue;
 use super::query::Selection;
+use crate::catalogue::Catalogue;
 use crate::exposition::Format;
 use crate::store::Snapshot;
 

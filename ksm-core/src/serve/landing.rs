@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::pages::About;
-use super::{Catalogue, ServedResource};
+use crate::catalogue::{Catalogue, ServedResource};
 use crate::watch::{Filtering, Phase};
 
 const STYLE: &str = "\

@@ -4,7 +4,6 @@
 //! stored text; no lock is shared with what updates the stores.
 
 mod body;
-mod catalogue;
 mod landing;
 mod negotiate;
 mod pace;
@@ -13,7 +12,6 @@ mod query;
 mod server;
 
 pub use body::Body;
-pub use catalogue::{Catalogue, ServedResource};
 pub use pace::Limits;
 pub use pages::{About, MetricsPages, TelemetryPages};
 pub use server::{Handler, Server};

@@ -12,9 +12,10 @@ use hyper::body::Incoming;
 
 use super::body::Exposition;
 use super::query::Selection;
-use super::{Body, Catalogue, Handler, landing, negotiate};
+use super::{Body, Handler, landing, negotiate};
+use crate::build::Build;
+use crate::catalogue::{Catalogue, ServedResource};
 use crate::exposition::Format;
-use crate::run::Build;
 use crate::shard::Shard;
 use crate::telemetry::Telemetry;
 
@@ -117,12 +118,8 @@ fn health(path: &str, catalogue: &Catalogue) -> Option<Response<Body>> {
 }
 
 fn readiness(catalogue: &Catalogue) -> Response<Body> {
-    let waiting: Vec<&str> = catalogue
-        .resources()
-        .iter()
-        .filter(|resource| resource.unsettled() > 0)
-        .map(super::ServedResource::plural)
-        .collect();
+    let waiting: Vec<&str> =
+        catalogue.resources().iter().filter(|resource| resource.unsettled() > 0).map(ServedResource::plural).collect();
     if waiting.is_empty() {
         return plain(StatusCode::OK, "ok\n");
     }

@@ -15,11 +15,12 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::*;
+use crate::build::Build;
+use crate::catalogue::{Catalogue, ServedResource};
 use crate::exposition::Kind;
 use crate::family::{FamilyInfo, Plan, Stability};
 use crate::options::Address;
 use crate::resource::{AnyResource, Descriptor, Fetch, Rendered, Scope};
-use crate::run::Build;
 use crate::shard::Shard;
 use crate::store::{ObjectKey, Store};
 use crate::telemetry::Telemetry;

@@ -17,9 +17,9 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
+use crate::build::Build;
+use crate::catalogue::Catalogue;
 use crate::exposition::Format;
-use crate::run::Build;
-use crate::serve::Catalogue;
 use crate::shard::Shard;
 
 /// Upper bounds in seconds, the usual ones of Prometheus client libraries.

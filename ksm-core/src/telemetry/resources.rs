@@ -6,7 +6,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
-use crate::serve::{Catalogue, ServedResource};
+use crate::catalogue::{Catalogue, ServedResource};
 use crate::watch::{Count, Filtering, Progress};
 
 /// Reads one of the counters.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::serve::ServedResource;
+use crate::catalogue::ServedResource;
 use crate::shard::Scheme;
 use crate::store::{ObjectKey, Store};
 use crate::watch::{Filtering, Progress};

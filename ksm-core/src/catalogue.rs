@@ -42,7 +42,7 @@ impl ServedResource {
     }
 
     /// Headers of its families in that format.
-    pub(super) fn headers(&self, format: Format) -> &Headers {
+    pub(crate) fn headers(&self, format: Format) -> &Headers {
         match format {
             Format::Text => &self.text_headers,
             Format::OpenMetrics => &self.openmetrics_headers,
@@ -50,7 +50,7 @@ impl ServedResource {
     }
 
     /// Readers of its stores, one for each namespace.
-    pub(super) fn readers(&self) -> &[Reader] {
+    pub(crate) fn readers(&self) -> &[Reader] {
         &self.readers
     }
 
@@ -101,7 +101,7 @@ impl ServedResource {
 }
 
 /// The header lines of each family of a plan.
-pub(super) struct Headers {
+pub(crate) struct Headers {
     text: Box<[u8]>,
     ends: Box<[usize]>,
 }
@@ -125,18 +125,18 @@ impl Headers {
     }
 
     /// How many families there are.
-    pub(super) fn families(&self) -> usize {
+    pub(crate) fn families(&self) -> usize {
         self.ends.len()
     }
 
     /// The header of the family at that place in the plan.
-    pub(super) fn family(&self, family: usize) -> &[u8] {
+    pub(crate) fn family(&self, family: usize) -> &[u8] {
         let start = if family == 0 { 0 } else { self.ends[family - 1] };
         &self.text[start..self.ends[family]]
     }
 
     /// All of them together, in bytes.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.text.len()
     }
 }
