@@ -7,6 +7,8 @@
 pub mod build;
 #[cfg(feature = "runtime")]
 pub mod catalogue;
+#[cfg(feature = "runtime")]
+mod chain;
 pub mod exposition;
 pub mod family;
 #[cfg(feature = "runtime")]

@@ -1,6 +1,5 @@
 //! Why a run ended, on one line.
 
-use std::error::Error;
 use std::io;
 
 use super::ConnectError;
@@ -38,23 +37,4 @@ pub enum Failure {
     /// A second signal came while responses were finishing.
     #[error("stopped by a second signal before responses in progress were sent")]
     Aborted,
-}
-
-/// An error and its causes on one line: of each its first line, unless the one before has said it already.
-pub(super) fn chain(error: &dyn Error) -> String {
-    let mut line = String::new();
-    let mut next = Some(error);
-    while let Some(error) = next {
-        let text = error.to_string();
-        // What follows the first line may quote a file, credentials included.
-        let text = text.lines().next().unwrap_or_default().trim();
-        if !line.contains(text) {
-            if !line.is_empty() {
-                line.push_str(": ");
-            }
-            line.push_str(text);
-        }
-        next = error.source();
-    }
-    line
 }

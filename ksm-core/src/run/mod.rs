@@ -21,6 +21,7 @@ pub use failure::Failure;
 
 use crate::build::Build;
 use crate::catalogue::{Catalogue, ServedResource};
+use crate::chain::chain;
 use crate::options::{Part, Settings};
 use crate::resource::Scope;
 use crate::serve::{About, Limits, MetricsPages, Server, TelemetryPages};
@@ -60,7 +61,7 @@ pub fn main(build: Build, settings: Settings, threads: Threads) -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("error: {}", failure::chain(&failure));
+            eprintln!("error: {}", chain(&failure));
             ExitCode::FAILURE
         }
     }

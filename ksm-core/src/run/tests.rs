@@ -52,12 +52,12 @@ fn causes_follow_on_one_line_without_repetition() {
         source: io::Error::new(io::ErrorKind::AddrInUse, "in use\nsecret"),
     };
     assert_eq!(
-        failure::chain(&failure),
+        chain(&failure),
         "cannot listen on :: port 80 for metrics (see --host, --port, --telemetry-host, --telemetry-port): in use"
     );
     let transparent =
         Failure::from(ConnectError::Url { url: "::".to_owned(), source: "http://".parse::<http::Uri>().unwrap_err() });
-    assert_eq!(failure::chain(&transparent), "cannot use API server ::: empty string");
+    assert_eq!(chain(&transparent), "cannot use API server ::: empty string");
 }
 
 #[tokio::test]

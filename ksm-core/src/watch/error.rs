@@ -1,7 +1,5 @@
 //! What can go wrong between a request and the end of its answer, by what to do next.
 
-use std::error::Error;
-use std::fmt;
 use std::time::Duration;
 
 use thiserror::Error as ThisError;
@@ -77,26 +75,5 @@ impl WatchError {
             Self::Status { retry_after, .. } => *retry_after,
             _ => None,
         }
-    }
-}
-
-/// Displays an error and all its causes in one line.
-pub(super) struct Chain<'a>(pub(super) &'a dyn Error);
-
-impl fmt::Display for Chain<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.0.to_string();
-        f.write_str(&text)?;
-        let mut cause = self.0.source();
-        while let Some(error) = cause {
-            let next = error.to_string();
-            // Some libraries print their source inside their own message.
-            if !text.contains(&next) {
-                write!(f, ": {next}")?;
-            }
-            text = next;
-            cause = error.source();
-        }
-        Ok(())
     }
 }

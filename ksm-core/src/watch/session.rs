@@ -20,11 +20,12 @@ use tracing::{debug, info, trace, warn};
 
 use super::Watch;
 use super::backoff::Backoff;
-use super::error::{Chain, WatchError};
+use super::error::WatchError;
 use super::progress::{Filtering, Phase, Progress};
 use super::request::{INITIAL_EVENTS_END, Page, Target};
 use super::stream::{Answer, Item, LIST_IDLE, WATCH_IDLE, WatchStream};
 use super::wire::{Event, EventKind, List, ListMeta, ListPart, decode_meta};
+use crate::chain::chain;
 use crate::family::Plan;
 use crate::resource::{AnyResource, Rendered};
 use crate::shard::Shard;
@@ -116,7 +117,7 @@ impl Session {
         if self.paged_until.is_none_or(|until| Instant::now() >= until) {
             match self.streamed_list(&target).await {
                 Err(error) if error.means_no_streaming() => {
-                    debug!(error = %Chain(&error), "no streamed list, reading pages");
+                    debug!(error = %chain(&error), "no streamed list, reading pages");
                     self.paged_until = Some(Instant::now() + STREAM_RETRY);
                 }
                 result => return result,
@@ -136,7 +137,7 @@ impl Session {
         let echoed = match page_of(&self.client, &self.progress, target.probe(), &mut |_, _| Ok(())).await {
             Ok(meta) => meta.shard_info.is_some_and(|info| !info.selector.is_empty()),
             Err(error) if error.means_no_shard_selector() => {
-                debug!(error = %Chain(&error), "shard selector refused, filtering locally");
+                debug!(error = %chain(&error), "shard selector refused, filtering locally");
                 false
             }
             Err(error) => return Err(error),
@@ -233,7 +234,7 @@ impl Session {
                 }
                 Err(error) if error.is_gone() => {
                     self.progress.watches_succeeded.add(1);
-                    debug!(error = %Chain(&error), "resource version too old, relisting");
+                    debug!(error = %chain(&error), "resource version too old, relisting");
                     if fruitless {
                         self.pause(&error, "watch cannot start").await;
                     }
@@ -314,9 +315,9 @@ impl Session {
         let delay = self.backoff.next(error.retry_after());
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         if self.failing {
-            debug!(delay_ms, error = %Chain(error), "{what} again");
+            debug!(delay_ms, error = %chain(error), "{what} again");
         } else {
-            warn!(delay_ms, error = %Chain(error), "{what}, retrying until it works; what was read before stays served");
+            warn!(delay_ms, error = %chain(error), "{what}, retrying until it works; what was read before stays served");
         }
         self.failing = true;
         self.progress.set_phase(Phase::BackingOff);
@@ -401,12 +402,15 @@ impl ObjectReader {
     }
 }
 
+/// What is done with each object of a page.
+type OnObject<'a> = dyn FnMut(Encoding, &[u8]) -> Result<(), WatchError> + Send + 'a;
+
 /// Reads one page of a list.
 async fn page_of(
     client: &kube::Client,
     progress: &Progress,
     request: http::Request<kube::client::Body>,
-    object: &mut (dyn FnMut(Encoding, &[u8]) -> Result<(), WatchError> + Send),
+    object: &mut OnObject<'_>,
 ) -> Result<ListMeta, WatchError> {
     let mut answer = Answer::open(client, request, LIST_IDLE).await?;
     let encoding = answer.encoding;
