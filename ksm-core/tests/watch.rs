@@ -2,6 +2,7 @@
 //!
 //! Every wait is for a condition, with a deadline; nothing is timed.
 #![cfg(feature = "runtime")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
