@@ -1,4 +1,5 @@
 //! The program as a user runs it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
