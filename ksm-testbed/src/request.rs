@@ -164,15 +164,16 @@ fn percent_decode(text: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Plural, namespace, name and subresource.
+    type Parts<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<&'a str>);
+
     #[track_caller]
-    fn check(path: &str, expected: Option<(&str, Option<&str>, Option<&str>, Option<&str>)>) {
+    fn check(path: &str, expected: Option<Parts<'_>>) {
         let target = Target::parse(path);
-        let seen = target.as_ref().map(|target| {
-            let text = |part: &'_ Option<String>| part.clone();
-            (target.resource.plural, text(&target.namespace), text(&target.name), text(&target.subresource))
+        let seen = target.as_ref().map(|target| -> Parts<'_> {
+            let Target { namespace, name, subresource, .. } = target;
+            (target.resource.plural, namespace.as_deref(), name.as_deref(), subresource.as_deref())
         });
-        let owned = |part: Option<&str>| part.map(str::to_owned);
-        let expected = expected.map(|(plural, ns, name, sub)| (plural, owned(ns), owned(name), owned(sub)));
         assert_eq!(seen, expected, "{path}");
     }
 
