@@ -189,8 +189,8 @@ impl Plan {
                 ip: format!("192.168.{}.{}", 100 + index / 156 % 156, 100 + index % 156),
                 zone: char::from(b'a' + (index % 3) as u8),
                 control_plane: index < control_planes,
-                // One of a hundred is down, in small clusters the last.
-                ready: if count < 100 { count < 3 || index != count - 1 } else { index % 100 != 99 },
+                // One of a hundred is down, and in clusters of ten and more the last.
+                ready: if count < 100 { count < 10 || index != count - 1 } else { index % 100 != 99 },
                 created,
             });
         }
