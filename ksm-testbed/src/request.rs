@@ -165,25 +165,24 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(path: &str, expected: Option<(&str, Option<&str>, Option<&str>, Option<&str>)>) {
+    fn check(path: &str, expected: Option<[&str; 4]>) {
         let target = Target::parse(path);
         let seen = target.as_ref().map(|target| {
-            let text = |part: &'_ Option<String>| part.clone();
-            (target.resource.plural, text(&target.namespace), text(&target.name), text(&target.subresource))
+            let text = |part: &'_ Option<String>| part.clone().unwrap_or_default();
+            let plural = target.resource.plural.to_owned();
+            [plural, text(&target.namespace), text(&target.name), text(&target.subresource)]
         });
-        let owned = |part: Option<&str>| part.map(str::to_owned);
-        let expected = expected.map(|(plural, ns, name, sub)| (plural, owned(ns), owned(name), owned(sub)));
-        assert_eq!(seen, expected, "{path}");
+        assert_eq!(seen, expected.map(|parts| parts.map(str::to_owned)), "{path}");
     }
 
     #[test]
     fn paths_name_resources_and_objects() {
-        check("/api/v1/pods", Some(("pods", None, None, None)));
-        check("/api/v1/namespaces/a/pods/b/status", Some(("pods", Some("a"), Some("b"), Some("status"))));
-        check("/api/v1/namespaces", Some(("namespaces", None, None, None)));
-        check("/api/v1/namespaces/a", Some(("namespaces", None, Some("a"), None)));
-        check("/api/v1/namespaces/a/finalize", Some(("namespaces", None, Some("a"), Some("finalize"))));
-        check("/apis/apps/v1/namespaces/a/deployments", Some(("deployments", Some("a"), None, None)));
+        check("/api/v1/pods", Some(["pods", "", "", ""]));
+        check("/api/v1/namespaces/a/pods/b/status", Some(["pods", "a", "b", "status"]));
+        check("/api/v1/namespaces", Some(["namespaces", "", "", ""]));
+        check("/api/v1/namespaces/a", Some(["namespaces", "", "a", ""]));
+        check("/api/v1/namespaces/a/finalize", Some(["namespaces", "", "a", "finalize"]));
+        check("/apis/apps/v1/namespaces/a/deployments", Some(["deployments", "a", "", ""]));
         check("/apis/apps/v1/pods", None);
         check("/api/v1/namespaces/a/nodes", None);
         check("/api/v1", None);

@@ -1,5 +1,7 @@
 //! The program as a user runs it.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fastrand::Rng;
 
 use super::SampleOptions;
-use crate::cluster::{SUFFIX_ALPHABET, uuid};
+use crate::cluster::{SUFFIX_ALPHABET, random, uuid};
 
 /// The moment sample clusters are seen at, in seconds since the epoch: 2026-03-02T09:00:00Z. A fixed one, so that the
 /// same options make the same objects on any day.
@@ -150,7 +150,7 @@ impl Plan {
             nodes: Vec::new(),
             workloads: Vec::new(),
             pods: Vec::with_capacity(options.pods),
-            rng: Rng::with_seed(options.seed),
+            rng: random("sample", options.seed),
             deployment_pods: 0,
         };
         plan.add_nodes(options.nodes.max(1));

@@ -50,9 +50,10 @@ fn autoscaler(workload: &Workload) -> Value {
                     condition("ScalingLimited", "False", "DesiredWithinRange")]},
         }),
     );
-    if workload.style % 2 == 0 {
+    if workload.style.is_multiple_of(2) {
         autoscaler["spec"]["behavior"] = json!({"scaleUp": {"tolerance": "50m", "stabilizationWindowSeconds": 0,
-            "selectPolicy": "Max", "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}]}});
+            "selectPolicy": "Max", "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}]},
+            "scaleDown": {"tolerance": "100m"}});
     }
     autoscaler
 }
@@ -65,7 +66,7 @@ fn disruption_budget(workload: &Workload) -> Value {
         "PodDisruptionBudget",
         &workload.name,
         json!({
-        "spec": {"maxUnavailable": if workload.style % 2 == 0 { json!(1) } else { json!("20%") },
+        "spec": {"maxUnavailable": if workload.style.is_multiple_of(2) { json!(1) } else { json!("20%") },
             "selector": {"matchLabels": {"app.kubernetes.io/name": workload.name}}},
         "status": {"observedGeneration": 1, "currentHealthy": pods, "desiredHealthy": pods.saturating_sub(1),
             "expectedPods": pods, "disruptionsAllowed": 1,
