@@ -83,6 +83,7 @@ fn start(testbed: &Testbed, resource: &str, shard: Shard, change: impl FnOnce(&m
         use_cache: false,
         store,
         progress: Arc::clone(&progress),
+        outage: Arc::default(),
     };
     change(&mut watch);
     let mut config = kube::Config::new(testbed.url().parse().unwrap());

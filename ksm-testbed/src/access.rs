@@ -28,7 +28,7 @@ pub struct Denial {
     /// `get`, `list`, `watch` (streamed lists too), `create`, `update`, `patch`, `delete` or `deletecollection`.
     #[serde(default)]
     pub verb: Option<String>,
-    /// Plural of the resource.
+    /// Plural of the resource; for reviews of paths such as `/metrics`, the path.
     #[serde(default)]
     pub resource: Option<String>,
     /// Namespace of the request's path; empty for requests over all namespaces.
@@ -49,6 +49,14 @@ impl Token {
         self
     }
 
+    /// Whether one of the denials covers this.
+    pub(crate) fn denies(&self, verb: &str, resource: &str, namespace: &str) -> bool {
+        let covers = |rule: &Option<String>, value: &str| rule.as_deref().is_none_or(|rule| rule == value);
+        self.denials.iter().any(|denial| {
+            covers(&denial.verb, verb) && covers(&denial.resource, resource) && covers(&denial.namespace, namespace)
+        })
+    }
+
     /// The same token, but denied what the denial says.
     pub fn with_denial(mut self, denial: Denial) -> Self {
         self.denials.push(denial);
@@ -66,13 +74,7 @@ pub(crate) fn check(tokens: &[Token], headers: &HeaderMap, target: Option<&Targe
     let token = tokens.iter().find(|token| Some(token.token.as_str()) == given).ok_or_else(Status::unauthorized)?;
     let Some(target) = target else { return Ok(()) };
     let namespace = target.namespace.as_deref().unwrap_or_default();
-    let covers = |rule: &Option<String>, value: &str| rule.as_deref().is_none_or(|rule| rule == value);
-    let denied = token.denials.iter().any(|denial| {
-        covers(&denial.verb, verb.authorized_as())
-            && covers(&denial.resource, target.resource.plural)
-            && covers(&denial.namespace, namespace)
-    });
-    if !denied {
+    if !token.denies(verb.authorized_as(), target.resource.plural, namespace) {
         return Ok(());
     }
     let scope = match namespace {

@@ -126,7 +126,7 @@ impl Churn {
         let nodes = objects("nodes").iter().map(|node| address(node)).collect();
         Self {
             cluster: cluster.clone(),
-            random: fastrand::Rng::with_seed(seed),
+            random: crate::cluster::random("churn", seed),
             flights: VecDeque::new(),
             candidates,
             nodes,
@@ -342,6 +342,8 @@ fn status(stage: Stage, pod: &Object, (host, address): (&str, &str), ids: &[Stri
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::SampleOptions;
 
@@ -359,6 +361,9 @@ mod tests {
         let now = cluster.count("pods").unwrap();
         assert!((pods - FLIGHTS..=pods).contains(&now), "{pods} pods before, {now} after");
         assert_eq!(cluster.count("deployments").unwrap(), deployments);
+        let uids: BTreeSet<_> =
+            cluster.list("pods").unwrap().iter().map(|pod| pod["metadata"]["uid"].to_string()).collect();
+        assert_eq!(uids.len(), now);
     }
 
     #[test]

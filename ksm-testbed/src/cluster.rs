@@ -94,7 +94,7 @@ impl Cluster {
         let revision = Arc::new(AtomicU64::new(1));
         let collection = |_| Arc::new(Collection::new(Arc::clone(&revision), history));
         let collections = RESOURCES.iter().map(collection).collect();
-        Self { inner: Arc::new(Inner { revision, collections, random: Mutex::new(fastrand::Rng::with_seed(seed)) }) }
+        Self { inner: Arc::new(Inner { revision, collections, random: Mutex::new(random("cluster", seed)) }) }
     }
 
     /// Creates the object, or replaces the one with its kind, namespace and name.
@@ -234,6 +234,11 @@ impl Cluster {
 
 /// What Kubernetes makes generated names of: no vowels, no look-alikes.
 pub(crate) const SUFFIX_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+
+/// Random numbers for a purpose. Purposes must not share a sequence: their UIDs would be the same ones.
+pub(crate) fn random(purpose: &str, seed: u64) -> fastrand::Rng {
+    fastrand::Rng::with_seed(crate::uid_hash(&format!("{purpose}/{seed}")))
+}
 
 /// A random (version 4) UUID.
 pub(crate) fn uuid(random: &mut fastrand::Rng) -> String {

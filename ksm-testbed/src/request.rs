@@ -164,27 +164,25 @@ fn percent_decode(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Plural, namespace, name and subresource.
-    type Parts<'a> = (&'a str, Option<&'a str>, Option<&'a str>, Option<&'a str>);
-
     #[track_caller]
-    fn check(path: &str, expected: Option<Parts<'_>>) {
+    fn check(path: &str, expected: Option<[&str; 4]>) {
         let target = Target::parse(path);
-        let seen = target.as_ref().map(|target| -> Parts<'_> {
-            let Target { namespace, name, subresource, .. } = target;
-            (target.resource.plural, namespace.as_deref(), name.as_deref(), subresource.as_deref())
+        let seen = target.as_ref().map(|target| {
+            let text = |part: &'_ Option<String>| part.clone().unwrap_or_default();
+            let plural = target.resource.plural.to_owned();
+            [plural, text(&target.namespace), text(&target.name), text(&target.subresource)]
         });
-        assert_eq!(seen, expected, "{path}");
+        assert_eq!(seen, expected.map(|parts| parts.map(str::to_owned)), "{path}");
     }
 
     #[test]
     fn paths_name_resources_and_objects() {
-        check("/api/v1/pods", Some(("pods", None, None, None)));
-        check("/api/v1/namespaces/a/pods/b/status", Some(("pods", Some("a"), Some("b"), Some("status"))));
-        check("/api/v1/namespaces", Some(("namespaces", None, None, None)));
-        check("/api/v1/namespaces/a", Some(("namespaces", None, Some("a"), None)));
-        check("/api/v1/namespaces/a/finalize", Some(("namespaces", None, Some("a"), Some("finalize"))));
-        check("/apis/apps/v1/namespaces/a/deployments", Some(("deployments", Some("a"), None, None)));
+        check("/api/v1/pods", Some(["pods", "", "", ""]));
+        check("/api/v1/namespaces/a/pods/b/status", Some(["pods", "a", "b", "status"]));
+        check("/api/v1/namespaces", Some(["namespaces", "", "", ""]));
+        check("/api/v1/namespaces/a", Some(["namespaces", "", "a", ""]));
+        check("/api/v1/namespaces/a/finalize", Some(["namespaces", "", "a", "finalize"]));
+        check("/apis/apps/v1/namespaces/a/deployments", Some(["deployments", "a", "", ""]));
         check("/apis/apps/v1/pods", None);
         check("/api/v1/namespaces/a/nodes", None);
         check("/api/v1", None);

@@ -170,7 +170,8 @@ impl ShardArgs {
     pub fn shard(&self) -> Result<Shard, UsageError> {
         let (ordinal, total) = (self.shard.unwrap_or(0), self.total_shards.unwrap_or(1));
         let total = u32::try_from(total).map_err(|_| {
-            UsageError::new(format!("--total-shards={total}: the total number of shards must be at least 1"))
+            let limit = if total < 1 { "at least 1".to_owned() } else { format!("at most {}", u32::MAX) };
+            UsageError::new(format!("--total-shards={total}: the total number of shards must be {limit}"))
         })?;
         // No ordinal this large is in any set, and the error below says which are.
         let in_range = u32::try_from(ordinal).unwrap_or(u32::MAX);

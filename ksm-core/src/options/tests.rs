@@ -259,6 +259,10 @@ fn shards_out_of_range_are_refused() {
         (["--shard", "1"], "--shard=1: out of range, one shard of one is 0 (see --total-shards)"),
         (["--shard=0", "--total-shards=0"], "--total-shards=0: the total number of shards must be at least 1"),
         (["--total-shards", "-2"], "--total-shards=-2: the total number of shards must be at least 1"),
+        (
+            ["--shard=0", "--total-shards=99999999999"],
+            "--total-shards=99999999999: the total number of shards must be at most 4294967295",
+        ),
     ] {
         assert_eq!(refused(Part::Everything, &arguments), message);
     }

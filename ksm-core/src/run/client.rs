@@ -26,6 +26,12 @@ pub enum ConnectError {
         /// The reason.
         source: Box<KubeconfigError>,
     },
+    /// There is a certificate authority to trust, but no certificate in it.
+    #[error("cannot use kubeconfig {}: its certificate authority holds no certificate in PEM form", path.display())]
+    NoCertificate {
+        /// The file.
+        path: PathBuf,
+    },
     /// The URL does not parse.
     #[error("cannot use API server {url}")]
     Url {
@@ -69,6 +75,10 @@ async fn config(connection: &Connection) -> Result<Config, ConnectError> {
     let failed = |source| ConnectError::Kubeconfig { path: path.clone(), source: Box::new(source) };
     let kubeconfig = Kubeconfig::read_from(path).map_err(failed)?;
     let mut config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.map_err(failed)?;
+    // Left alone, every connection would fail with a certificate error that does not say why.
+    if config.root_cert.as_ref().is_some_and(Vec::is_empty) {
+        return Err(ConnectError::NoCertificate { path: path.clone() });
+    }
     if let Some(url) = url {
         config.cluster_url = url;
     }

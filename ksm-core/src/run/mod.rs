@@ -136,8 +136,8 @@ async fn bind(what: &'static str, address: &crate::options::Address) -> Result<S
 
 /// A store and a list/watch for each resource and namespace, and the catalogue that reads them.
 fn wire(settings: &Settings) -> (Catalogue, Vec<Watch>) {
-    let mut watches = Vec::new();
-    let mut served = Vec::new();
+    let (mut watches, mut served) = (Vec::new(), Vec::new());
+    let outage = Arc::default();
     for enabled in &settings.resources {
         let descriptor = enabled.resource.descriptor();
         let (mut readers, mut all_progress) = (Vec::new(), Vec::new());
@@ -155,6 +155,7 @@ fn wire(settings: &Settings) -> (Catalogue, Vec<Watch>) {
                 use_cache: settings.use_apiserver_cache,
                 store,
                 progress,
+                outage: Arc::clone(&outage),
             });
         }
         served.push(ServedResource::new(enabled.resource, &enabled.plan, readers, all_progress));

@@ -20,7 +20,7 @@ pub struct Limits {
     pub response: Duration,
     /// Between one response and the first byte of the next request.
     pub idle: Duration,
-    /// Connections at a time; more wait to be accepted.
+    /// Connections at a time; beyond that idle ones are closed for new ones, which wait until there is room.
     pub connections: usize,
     /// How long responses in progress may take to finish when the process is told to stop.
     pub grace: Duration,
@@ -69,6 +69,11 @@ impl Pace {
     /// The response's body is at its end; what is buffered still has to leave.
     pub(super) fn end_response(&self) {
         self.set(Stage::Flush, None);
+    }
+
+    /// Whether the connection is between two requests.
+    pub(super) fn is_idle(&self) -> bool {
+        self.stage() == Stage::Idle
     }
 
     fn received(&self) {

@@ -70,12 +70,18 @@ impl Server {
     /// Serves until `stop` turns true, then refuses new connections and gives responses in progress their grace.
     pub async fn serve(self, handler: Arc<impl Handler>, mut stop: watch::Receiver<bool>) {
         let permits = Arc::new(Semaphore::new(self.limits.connections));
+        let (full, is_full) = watch::channel(false);
         let mut connections = JoinSet::new();
         loop {
             // A sender that is gone stops as well.
             let stopped = async { drop(stop.wait_for(|stop| *stop).await) };
             let accept = async {
-                let permit = Arc::clone(&permits).acquire_owned().await.expect("the semaphore is never closed");
+                let free = Arc::clone(&permits).try_acquire_owned();
+                full.send_if_modified(|full| std::mem::replace(full, free.is_err()) != free.is_err());
+                let permit = match free {
+                    Ok(permit) => permit,
+                    Err(_) => permits.clone().acquire_owned().await.expect("the semaphore is never closed"),
+                };
                 self.listener.accept().await.map(|(stream, _)| (stream, permit))
             };
             tokio::select! {
@@ -83,7 +89,8 @@ impl Server {
                 Some(ended) = connections.join_next() => report(ended),
                 accepted = accept => match accepted {
                     Ok((stream, permit)) => {
-                        let connection = connection(stream, Arc::clone(&handler), self.limits, stop.clone());
+                        let handler = Arc::clone(&handler);
+                        let connection = connection(stream, handler, self.limits, stop.clone(), is_full.clone());
                         connections.spawn(async move {
                             connection.await;
                             drop(permit);
@@ -123,7 +130,14 @@ fn no_ipv6(error: &io::Error) -> bool {
 }
 
 /// Serves one connection until the client or a limit ends it, or, once `stop` is true, until its response is sent.
-async fn connection(stream: TcpStream, handler: Arc<impl Handler>, limits: Limits, mut stop: watch::Receiver<bool>) {
+/// While `full` is true, a connection between two requests makes room for others.
+async fn connection(
+    stream: TcpStream,
+    handler: Arc<impl Handler>,
+    limits: Limits,
+    mut stop: watch::Receiver<bool>,
+    full: watch::Receiver<bool>,
+) {
     // The last chunk of a response is not to wait for the client's acknowledgement. A socket that refuses is gone.
     let _ = stream.set_nodelay(true);
     let pace = Pace::new(limits);
@@ -140,6 +154,7 @@ async fn connection(stream: TcpStream, handler: Arc<impl Handler>, limits: Limit
     let mut connection = pin!(builder.serve_connection(io, service));
     let mut sleep = pace.sleep();
     let mut stopped = pin!(async move { drop(stop.wait_for(|stop| *stop).await) });
+    let mut makes_room = pin!(idle_while_full(pace.clone(), full));
     let mut stopping = false;
     poll_fn(|cx| {
         if !stopping && stopped.as_mut().poll(cx).is_ready() {
@@ -152,6 +167,10 @@ async fn connection(stream: TcpStream, handler: Arc<impl Handler>, limits: Limit
             }
             return Poll::Ready(());
         }
+        if makes_room.as_mut().poll(cx).is_ready() {
+            debug!("connection closed, it was idle and others wait");
+            return Poll::Ready(());
+        }
         let overdue = pace.poll_overdue(&mut sleep, cx);
         if overdue.is_ready() {
             debug!("connection cut, it is over its time limit");
@@ -159,4 +178,18 @@ async fn connection(stream: TcpStream, handler: Arc<impl Handler>, limits: Limit
         overdue
     })
     .await;
+}
+
+/// Ends when the connection is between two requests and all places are taken.
+async fn idle_while_full(pace: Pace, mut full: watch::Receiver<bool>) {
+    loop {
+        if full.wait_for(|full| *full).await.is_err() {
+            // The listener is gone; stopping is none of this function's business.
+            return std::future::pending().await;
+        }
+        if pace.is_idle() {
+            return;
+        }
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
 }

@@ -476,15 +476,27 @@ async fn a_connection_may_rest_between_requests_and_not_for_ever() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_wait() {
-    let running = Running::start(small(), Limits { connections: 1, ..LIMITS }).await;
+async fn connections_beyond_the_limit_wait_for_those_in_use() {
+    let running = Running::start(large(), Limits { connections: 1, ..LIMITS }).await;
     let mut first = running.connect().await;
-    assert_eq!(first.ask("GET", "/healthz", "").await.status, 200);
+    first.send("GET", "/metrics", "").await;
+    assert_eq!(first.head().await.status, 200);
     let mut second = running.connect().await;
     second.send("GET", "/healthz", "").await;
-    assert_eq!(first.ask("GET", "/healthz", "").await.status, 200);
-    drop(first);
+    assert!(first.bytes_to_end().await > 8 << 20);
     assert_eq!(second.head().await.status, 200);
+}
+
+#[tokio::test]
+async fn idle_connections_make_room_when_all_places_are_taken() {
+    let running = Running::start(small(), Limits { connections: 3, ..LIMITS }).await;
+    let mut idle = Vec::new();
+    for _ in 0..3 {
+        let mut client = running.connect().await;
+        assert_eq!(client.ask("GET", "/healthz", "").await.status, 200);
+        idle.push(client);
+    }
+    assert_eq!(running.get("/healthz").await.status, 200);
 }
 
 #[tokio::test]

@@ -30,6 +30,9 @@ pub(super) enum WatchError {
     /// Nothing came for too long.
     #[error("nothing came for {} s", .0.as_secs())]
     Idle(Duration),
+    /// A watch that ended right away, without an event.
+    #[error("the API server ended the watch at once")]
+    EndedAtOnce,
     /// A streamed list that never said that it is complete.
     #[error("the streamed list did not say that it is complete")]
     Unfinished,

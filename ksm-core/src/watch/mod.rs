@@ -9,6 +9,7 @@ mod stream;
 mod wire;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing::{Instrument, info_span};
 
@@ -37,6 +38,24 @@ pub struct Watch {
     pub store: Store,
     /// Where it says how it is doing.
     pub progress: Arc<Progress>,
+    /// Shared by all list/watches of one API server.
+    pub outage: Arc<Outage>,
+}
+
+/// Whether an API server can be reached at all, so that an outage is one warning and not one a resource.
+#[derive(Debug, Default)]
+pub struct Outage(AtomicBool);
+
+impl Outage {
+    /// Notes that the API server could not be reached; true if that is news.
+    fn begin(&self) -> bool {
+        !self.0.swap(true, Ordering::Relaxed)
+    }
+
+    /// Notes that the API server was reached; true if that is news.
+    fn end(&self) -> bool {
+        self.0.swap(false, Ordering::Relaxed)
+    }
 }
 
 impl Watch {

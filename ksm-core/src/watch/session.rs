@@ -18,13 +18,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::time::{Instant, sleep, timeout_at};
 use tracing::{debug, info, trace, warn};
 
-use super::Watch;
 use super::backoff::Backoff;
 use super::error::WatchError;
 use super::progress::{Filtering, Phase, Progress};
 use super::request::{INITIAL_EVENTS_END, Page, Target};
 use super::stream::{Answer, Item, LIST_IDLE, WATCH_IDLE, WatchStream};
 use super::wire::{Event, EventKind, List, ListMeta, ListPart, decode_meta};
+use super::{Outage, Watch};
 use crate::chain::chain;
 use crate::family::Plan;
 use crate::resource::{AnyResource, Rendered};
@@ -53,10 +53,13 @@ pub(super) struct Session {
     store: Store,
     reader: ObjectReader,
     progress: Arc<Progress>,
+    outage: Arc<Outage>,
     backoff: Backoff,
     /// Until when lists are not streamed, because the API server could not.
     paged_until: Option<Instant>,
     failing: bool,
+    /// Whether a warning said what is wrong with this resource alone.
+    warned: bool,
     started: Instant,
 }
 
@@ -89,9 +92,11 @@ impl Session {
             store: watch.store,
             reader,
             progress: watch.progress,
+            outage: watch.outage,
             backoff: Backoff::new(),
             paged_until: None,
             failing: false,
+            warned: false,
             started: Instant::now(),
         }
     }
@@ -229,7 +234,7 @@ impl Session {
                     self.progress.watches_succeeded.add(1);
                     trace!(resource_version = version, "watch ended");
                     if fruitless {
-                        self.pause(&WatchError::Idle(Duration::ZERO), "watch ended at once").await;
+                        self.pause(&WatchError::EndedAtOnce, "watch failed").await;
                     }
                 }
                 Err(error) if error.is_gone() => {
@@ -314,10 +319,16 @@ impl Session {
     async fn pause(&mut self, error: &WatchError, what: &'static str) {
         let delay = self.backoff.next(error.retry_after());
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-        if self.failing {
-            debug!(delay_ms, error = %chain(error), "{what} again");
-        } else {
+        let news = match error {
+            WatchError::Request(_) => self.outage.begin(),
+            // A normal thing, however often.
+            error if error.is_gone() => false,
+            _ => !std::mem::replace(&mut self.warned, true),
+        };
+        if news {
             warn!(delay_ms, error = %chain(error), "{what}, retrying until it works; what was read before stays served");
+        } else {
+            debug!(delay_ms, error = %chain(error), "{what}");
         }
         self.failing = true;
         self.progress.set_phase(Phase::BackingOff);
@@ -325,8 +336,13 @@ impl Session {
     }
 
     fn recovered(&mut self) {
+        self.warned = false;
         if std::mem::take(&mut self.failing) {
-            info!("working again");
+            if self.outage.end() {
+                info!("API server reached again");
+            } else {
+                debug!("working again");
+            }
         }
     }
 }

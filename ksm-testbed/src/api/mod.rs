@@ -3,6 +3,7 @@
 mod control;
 mod discovery;
 mod list;
+mod review;
 mod watch;
 mod write;
 
@@ -86,7 +87,13 @@ impl Api {
         let answer = match (access::check(&self.options.tokens, request.headers(), target.as_ref(), verb), &target) {
             _ if is_open(&path) => discovery::serve(&path, encoding),
             (Err(status), _) => Err(status),
-            (Ok(()), None) => discovery::serve(&path, encoding),
+            (Ok(()), None) => match review::Review::of(&path) {
+                Some(review) if *request.method() == Method::POST => match collect(request.into_body()).await {
+                    Ok(body) => review::serve(&self, review, encoding, &body),
+                    Err(status) => Err(status),
+                },
+                _ => discovery::serve(&path, encoding),
+            },
             (Ok(()), Some(target)) => self.dispatch(request, target, verb, &query, hit).await,
         };
         let response = answer.unwrap_or_else(|status| error(encoding, &status));

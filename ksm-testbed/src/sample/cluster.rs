@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::{
     plan::{NODE_LEASES, NOW, Plan, SYSTEM},
     pods::timestamp,
+    workloads::leave,
 };
 
 pub(super) fn objects(plan: &Plan) -> Vec<Value> {
@@ -27,6 +28,9 @@ pub(super) fn object(api_version: &str, kind: &str, namespace: &str, name: &str,
     }
     content["metadata"]["uid"] = crate::cluster::uuid(&mut random).into();
     content["metadata"]["creationTimestamp"] = timestamp(NOW - random.i64(30 * 86_400..300 * 86_400)).into();
+    if matches!(kind, "PersistentVolume" | "PersistentVolumeClaim") {
+        leave(&mut random, &mut content);
+    }
     content
 }
 
@@ -38,11 +42,15 @@ fn namespace(index: usize, name: &str) -> Vec<Value> {
         json!({"kubernetes.io/metadata.name": name, "team": name.split('-').next(),
             "pod-security.kubernetes.io/enforce": "restricted"})
     };
-    let namespace = json!({
+    let mut namespace = json!({
         "metadata": {"labels": labels, "annotations": {"example.com/cost-center": format!("cc-{:04}", index * 37 % 10_000)}},
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     });
+    if index > 10 && index % 20 == 11 {
+        namespace["status"] = json!({"phase": "Terminating", "conditions": [{"type": "NamespaceContentRemaining",
+            "status": "True", "reason": "SomeResourcesRemain", "lastTransitionTime": timestamp(NOW - 300)}]});
+    }
     let mut objects = vec![
         object("v1", "Namespace", "", name, namespace),
         object("v1", "ServiceAccount", name, "default", json!({})),

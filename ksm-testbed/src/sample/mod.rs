@@ -9,6 +9,7 @@ mod managed;
 mod network;
 mod nodes;
 pub(crate) mod plan;
+mod pod_status;
 pub(crate) mod pods;
 mod policy;
 mod storage;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use fastrand::Rng;
 
 use super::SampleOptions;
-use crate::cluster::{SUFFIX_ALPHABET, uuid};
+use crate::cluster::{SUFFIX_ALPHABET, random, uuid};
 
 /// The moment sample clusters are seen at, in seconds since the epoch: 2026-03-02T09:00:00Z. A fixed one, so that the
 /// same options make the same objects on any day.
@@ -150,7 +150,7 @@ impl Plan {
             nodes: Vec::new(),
             workloads: Vec::new(),
             pods: Vec::with_capacity(options.pods),
-            rng: Rng::with_seed(options.seed),
+            rng: random("sample", options.seed),
             deployment_pods: 0,
         };
         plan.add_nodes(options.nodes.max(1));
@@ -189,8 +189,8 @@ impl Plan {
                 ip: format!("192.168.{}.{}", 100 + index / 156 % 156, 100 + index % 156),
                 zone: char::from(b'a' + (index % 3) as u8),
                 control_plane: index < control_planes,
-                // One of a hundred is down, in small clusters the last.
-                ready: if count < 100 { count < 3 || index != count - 1 } else { index % 100 != 99 },
+                // One of a hundred is down, and in clusters of ten and more the last.
+                ready: if count < 100 { count < 10 || index != count - 1 } else { index % 100 != 99 },
                 created,
             });
         }

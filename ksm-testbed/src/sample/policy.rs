@@ -52,7 +52,8 @@ fn autoscaler(workload: &Workload) -> Value {
     );
     if workload.style.is_multiple_of(2) {
         autoscaler["spec"]["behavior"] = json!({"scaleUp": {"tolerance": "50m", "stabilizationWindowSeconds": 0,
-            "selectPolicy": "Max", "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}]}});
+            "selectPolicy": "Max", "policies": [{"type": "Pods", "value": 4, "periodSeconds": 15}]},
+            "scaleDown": {"tolerance": "100m"}});
     }
     autoscaler
 }

@@ -6,7 +6,8 @@ use std::collections::HashMap;
 
 use super::{
     plan::{Plan, PodPlan, State, Workload, WorkloadKind},
-    pods::{self, CONTAINER_IDS, Identity, TIMES},
+    pod_status::TIMES,
+    pods::{self, CONTAINER_IDS, Identity},
 };
 use crate::codec::wire;
 

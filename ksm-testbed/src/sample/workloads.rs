@@ -7,11 +7,18 @@ use super::{
     plan::{NOW, Plan, PodPlan, State, Workload, WorkloadKind},
     pods::{labels, template_spec, timestamp},
 };
+use crate::cluster::uuid;
 
 /// Everything but pods, network and storage.
 pub(super) fn objects(plan: &Plan, workload: &Workload, pods: &[PodPlan]) -> Vec<Value> {
     let mut objects = vec![
-        object(workload, "v1", "ServiceAccount", &workload.name, json!({"automountServiceAccountToken": true})),
+        object(
+            workload,
+            "v1",
+            "ServiceAccount",
+            &workload.name,
+            json!({"automountServiceAccountToken": true, "imagePullSecrets": [{"name": "registry"}], "secrets": [{"name": format!("{}-credentials", workload.name)}]}),
+        ),
         object(workload, "v1", "ConfigMap", &format!("{}-config", workload.name), config(workload)),
         object(
             workload,
@@ -35,20 +42,26 @@ pub(super) fn objects(plan: &Plan, workload: &Workload, pods: &[PodPlan]) -> Vec
 pub(super) fn object(workload: &Workload, api_version: &str, kind: &str, name: &str, mut content: Value) -> Value {
     content["apiVersion"] = api_version.into();
     content["kind"] = kind.into();
+    // What is random about the object follows from the workload and what it is for.
+    let seed = crate::uid_hash(&format!("{}/{kind}/{name}", workload.uid));
+    let mut random = fastrand::Rng::with_seed(seed);
     content["metadata"] = json!({
         "name": name,
         "namespace": workload.namespace,
-        "uid": derived_uid(workload, name, kind),
+        "uid": uuid(&mut random),
         "creationTimestamp": timestamp(workload.created),
     });
     content["metadata"]["labels"] = labels(workload);
+    leave(&mut random, &mut content);
     content
 }
 
-/// A UID that follows from the workload's and what it is for.
-fn derived_uid(workload: &Workload, name: &str, kind: &str) -> String {
-    let seed = crate::uid_hash(&format!("{}/{kind}/{name}", workload.uid));
-    crate::cluster::uuid(&mut fastrand::Rng::with_seed(seed))
+/// Few objects are being deleted and wait for a finalizer.
+pub(super) fn leave(random: &mut fastrand::Rng, object: &mut Value) {
+    if random.u32(..50) == 0 {
+        object["metadata"]["deletionTimestamp"] = timestamp(NOW - 120).into();
+        object["metadata"]["finalizers"] = json!(["example.com/cleanup"]);
+    }
 }
 
 fn config(workload: &Workload) -> Value {
@@ -82,6 +95,7 @@ fn alive(pods: &[PodPlan]) -> usize {
 fn deployment(workload: &Workload, pods: &[PodPlan]) -> Vec<Value> {
     let WorkloadKind::Deployment { replica_set, replica_set_uid, hash } = &workload.kind else { return Vec::new() };
     let (replicas, alive, ready) = (pods.len(), alive(pods), ready(pods));
+    let terminating = pods.iter().filter(|pod| pod.state == State::Terminating).count();
     let template = template(workload);
     let mut deployment = object(
         workload,
@@ -99,6 +113,7 @@ fn deployment(workload: &Workload, pods: &[PodPlan]) -> Vec<Value> {
             "status": {
                 "observedGeneration": 2, "replicas": alive, "updatedReplicas": alive, "readyReplicas": ready,
                 "availableReplicas": ready, "unavailableReplicas": replicas - ready.min(replicas),
+                    "terminatingReplicas": terminating,
                 "conditions": [
                     condition(workload, "Available", ready * 4 >= replicas * 3, "MinimumReplicasAvailable"),
                     condition(workload, "Progressing", true, "NewReplicaSetAvailable"),
@@ -119,7 +134,7 @@ fn deployment(workload: &Workload, pods: &[PodPlan]) -> Vec<Value> {
             json!({
                 "spec": {"replicas": replicas, "selector": selector(workload)},
                 "status": {"observedGeneration": 1, "replicas": alive, "fullyLabeledReplicas": alive,
-                    "readyReplicas": ready, "availableReplicas": ready},
+                    "readyReplicas": ready, "availableReplicas": ready, "terminatingReplicas": terminating},
             }),
         );
         set["spec"]["template"] = template.clone();
@@ -160,7 +175,7 @@ fn stateful_set(workload: &Workload, pods: &[PodPlan]) -> Value {
         &workload.name,
         json!({
             "spec": {
-                "replicas": replicas, "serviceName": workload.name, "selector": selector(workload),
+                "replicas": replicas, "serviceName": workload.name, "selector": selector(workload), "ordinals": {"start": 0},
                 "podManagementPolicy": "OrderedReady", "revisionHistoryLimit": 10,
                 "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}},
                 "persistentVolumeClaimRetentionPolicy": {"whenDeleted": "Retain", "whenScaled": "Retain"},
@@ -217,7 +232,8 @@ fn job(workload: &Workload, pods: &[PodPlan], outcome: State, cron_job: Option<&
             "conditions": condition("Complete", "CompletionsReached"), "terminating": 0, "ready": 0}),
         State::Failed => json!({"failed": pods.len(), "startTime": start, "terminating": 0, "ready": 0,
             "conditions": condition("Failed", "BackoffLimitExceeded")}),
-        _ => json!({"active": pods.len(), "ready": pods.len(), "terminating": 0, "startTime": start}),
+        _ => json!({"active": pods.len(), "ready": pods.len(), "terminating": 0, "startTime": start,
+            "conditions": [{"type": "Suspended", "status": "False", "reason": "JobResumed", "lastTransitionTime": start}]}),
     };
     let mut job = object(workload, "batch/v1", "Job", &workload.name, json!({"spec": created, "status": status}));
     job["metadata"]["uid"] = workload.uid.as_str().into();

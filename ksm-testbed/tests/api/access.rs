@@ -1,6 +1,8 @@
-//! Tokens and rights: 401 without, 403 with too few.
-
+use bytes::Bytes;
+use http::Method;
 use ksm_testbed::{Denial, Testbed, Token};
+
+use serde_json::{Value, json};
 
 use crate::client::{Client, JSON, STREAMED, start};
 
@@ -40,4 +42,27 @@ async fn rights_can_be_missing_by_verb_resource_and_namespace() {
         "pods is forbidden: User \"system:serviceaccount:default:testbed\" cannot list resource \"pods\" in API group \"\" \
          in the namespace \"a\""
     );
+}
+
+#[tokio::test]
+async fn tokens_and_access_are_reviewed() {
+    let token = Token::new("scraper").deny("get", "/metrics");
+    let (_testbed, client) = start(Testbed::builder().token(token).token(Token::new("me"))).await;
+    let client = Client { token: Some("me"), ..client };
+    let review = async |path: &str, spec: Value| {
+        let body = Bytes::from(json!({"spec": spec}).to_string());
+        client.request(Method::POST, path, &[("content-type", JSON)], body).await.json()["status"].clone()
+    };
+    let path = "/apis/authentication.k8s.io/v1/tokenreviews";
+    let status = review(path, json!({"token": "scraper"})).await;
+    assert_eq!(status["authenticated"], true);
+    let user = status["user"]["username"].clone();
+    assert_eq!(review(path, json!({"token": "other"})).await["authenticated"], false);
+    let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    for (asked, allowed) in [("/metrics", false), ("/healthz", true)] {
+        let spec = json!({"user": user, "nonResourceAttributes": {"verb": "get", "path": asked}});
+        assert_eq!(review(path, spec).await["allowed"], allowed, "{asked}");
+    }
+    let nobody = json!({"user": "nobody", "resourceAttributes": {"verb": "get", "resource": "pods"}});
+    assert_eq!(review(path, nobody).await["allowed"], false);
 }

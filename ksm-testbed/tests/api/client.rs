@@ -7,7 +7,10 @@ use http::{HeaderMap, Method, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::{body::Incoming, client::conn::http1};
 use hyper_util::rt::TokioIo;
-use k8s_pb::apimachinery::pkg::{apis::meta::v1::WatchEvent, runtime::Unknown};
+use k8s_pb::apimachinery::pkg::{
+    apis::meta::v1::{PartialObjectMetadata, Status, WatchEvent},
+    runtime::Unknown,
+};
 use ksm_testbed::{Builder, Testbed};
 use prost::Message;
 use serde_json::{Value, json};
@@ -215,10 +218,9 @@ impl Watch {
         }
         let event = WatchEvent::decode(frame).unwrap();
         let (kind, raw) = open(&event.object.unwrap().raw.unwrap());
-        // Metadata is the first field of every kind.
-        let object = k8s_pb::api::core::v1::ConfigMap::decode(raw.clone()).ok();
-        let code =
-            (kind == "Status").then(|| k8s_pb::apimachinery::pkg::apis::meta::v1::Status::decode(raw).unwrap().code);
+        // Metadata is the first field of every kind, statuses included.
+        let object = PartialObjectMetadata::decode(raw.clone()).ok();
+        let code = (kind == "Status").then(|| Status::decode(raw).unwrap().code);
         let metadata = object.and_then(|object| object.metadata).unwrap_or_default();
         Next::Event(
             event.r#type.unwrap(),
