@@ -1,5 +1,4 @@
 //! The program as a user runs it.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use std::{

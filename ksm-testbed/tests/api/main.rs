@@ -1,5 +1,4 @@
 //! The HTTP interface as clients see it, over real connections.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on panics")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 mod access;
