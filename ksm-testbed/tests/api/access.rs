@@ -1,3 +1,5 @@
+//! Tokens and rights: 401 without, 403 with too few.
+
 use bytes::Bytes;
 use http::Method;
 use ksm_testbed::{Denial, Testbed, Token};
