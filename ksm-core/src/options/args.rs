@@ -108,9 +108,13 @@ pub struct MetricArgs {
     #[arg(long, value_name = "LIST", action = ArgAction::Append)]
     pub metric_opt_in_list: Vec<String>,
 
-    /// Copy these labels of objects, as in pods=[app,team],nodes=[*]; the resource * is every one served, and a key may
-    /// hold one *; of repeated flags the last one counts
-    #[arg(long, value_name = "MAP")]
+    /// Which labels of objects to copy, as in `pods=[app,team],nodes=[*]`.
+    #[arg(
+        long,
+        value_name = "MAP",
+        help = "Copy these labels of objects, as in pods=[app,team],nodes=[*]; the resource * is every one served, and \
+                a key may hold one *; of repeated flags the last one counts"
+    )]
     pub metric_labels_allowlist: Option<String>,
 
     /// Copy these annotations of objects, written likewise

@@ -11,7 +11,7 @@ mod settings;
 
 pub use args::{ConnectionArgs, LogArgs, MetricArgs, NodeArgs, ServingArgs, ShardArgs, SharedArgs, WatchArgs};
 pub use labels::KeyFilters;
-pub use parse::{parse, parse_from};
+pub use parse::{Stop, parse, parse_from};
 pub use patterns::Patterns;
 pub use settings::{Address, Connection, Enabled, Part, Settings};
 

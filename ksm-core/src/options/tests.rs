@@ -2,7 +2,6 @@
 
 use clap::Parser;
 
-use super::parse::Stop;
 use super::*;
 use crate::build::Build;
 use crate::exposition::Kind;
