@@ -187,7 +187,7 @@ impl Cluster {
         let name = match (&*given.key.name, given.generate_name()) {
             ("", "") => {
                 return Err(Status::invalid(
-                    resource.kind,
+                    (resource.group, resource.kind),
                     "metadata.name",
                     "Required value: name or generateName is required",
                 ));

@@ -199,6 +199,11 @@ impl Resource {
         self.fields.iter().find(|(name, _)| *name == label).map(|(_, path)| *path)
     }
 
+    /// Whether the kind has field labels besides name and namespace.
+    pub(crate) fn has_field_labels(&self) -> bool {
+        !self.fields.is_empty()
+    }
+
     /// Position in [`RESOURCES`].
     pub(crate) fn index(&self) -> usize {
         RESOURCES.iter().position(|other| std::ptr::eq(other, self)).expect("resources live in the table")

@@ -83,15 +83,22 @@ impl Status {
 
     pub(crate) fn internal(message: &str) -> Self {
         // What kube-apiserver makes of an error without a status of its own.
-        let mut status = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message);
-        status.details = Some(json!({}));
-        status
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "", message)
     }
 
-    pub(crate) fn invalid(kind: &str, field: &str, reason: &str) -> Self {
-        let message = format!("{kind} \"\" is invalid: {field}: {reason}");
+    /// A field of an object, or of list options, is not as it must be; `reason` begins with the kind of mistake.
+    pub(crate) fn invalid((group, kind): (&str, &str), field: &str, reason: &str) -> Self {
+        let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+        let message = format!("{qualified} \"\" is invalid: {field}: {reason}");
         let mut status = Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message);
-        status.details = Some(json!({"causes": [{"field": field, "message": reason}]}));
+        let mistake = match reason.split(':').next() {
+            Some("Forbidden") => "FieldValueForbidden",
+            Some("Required value") => "FieldValueRequired",
+            Some("Unsupported value") => "FieldValueNotSupported",
+            _ => "FieldValueInvalid",
+        };
+        let cause = json!({"reason": mistake, "field": field, "message": reason});
+        status.details = Some(json!({"group": group, "kind": kind, "causes": [cause]}));
         status
     }
 

@@ -14,6 +14,7 @@ use crate::{
     body::{Body, Chunk},
     codec::{self, schema, wire},
     negotiate::{self, Encoding, Form},
+    selector::ShardSelector,
     status::Status,
     store::{Expired, Key, Object, Snapshot},
 };
@@ -73,7 +74,7 @@ pub(super) fn serve(context: &Context<'_>) -> Answer {
         continue_token: String::new(),
         remaining: None,
         // The API server loses the echo when it converts the list to metadata.
-        shard: selector.shard.as_ref().filter(|_| context.accept.form == Form::Full).map(|shard| shard.text.clone()),
+        shard: selector.shard.as_ref().filter(|_| context.accept.form == Form::Full).map(ShardSelector::canonical),
     };
     // The watch cache answers version 0 and has no pages there.
     let unpaged = query.get("resourceVersion") == "0" && query.get("continue").is_empty();
@@ -92,7 +93,7 @@ pub(super) fn serve(context: &Context<'_>) -> Answer {
 }
 
 fn validate(context: &Context<'_>) -> Result<(), Status> {
-    let invalid = |field, reason: &str| Err(Status::invalid("ListOptions.meta.k8s.io", field, reason));
+    let invalid = |field, reason: &str| Err(Status::invalid(("meta.k8s.io", "ListOptions"), field, reason));
     let (matching, version) = (context.query.get("resourceVersionMatch"), context.query.get("resourceVersion"));
     if !context.query.get("sendInitialEvents").is_empty() {
         return invalid("sendInitialEvents", "Forbidden: sendInitialEvents is forbidden for list");

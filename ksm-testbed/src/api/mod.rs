@@ -166,16 +166,11 @@ impl Context<'_> {
     fn selector(&self) -> Result<Selector, Status> {
         let resource = self.target.resource;
         let (labels, fields) = (self.query.get("labelSelector"), self.query.get("fieldSelector"));
-        let unable = |reason: String| {
-            Status::bad_request(format!(
-                "Unable to find {:?} that match label selector {labels:?}, field selector {fields:?}: {reason}",
-                format!("{}, Resource={}", resource.api_version(), resource.plural)
-            ))
-        };
-        let mut field_selector = FieldSelector::parse(resource, fields).map_err(unable)?;
+        let mut field_selector = FieldSelector::parse(resource, fields).map_err(Status::bad_request)?;
         if let Some(name) = &self.target.name {
             // A watch of one object by its path.
-            field_selector = FieldSelector::parse(resource, &format!("metadata.name={name}")).map_err(unable)?;
+            field_selector =
+                FieldSelector::parse(resource, &format!("metadata.name={name}")).map_err(Status::bad_request)?;
         }
         let shard = self.query.get("shardSelector");
         let sharded = self.api.options.sharding && !shard.is_empty() && !self.hit.ignore_shard_selector;

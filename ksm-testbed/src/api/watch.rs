@@ -85,7 +85,7 @@ pub(super) fn serve(context: &Context<'_>) -> Answer {
 }
 
 fn validate(context: &Context<'_>) -> Result<(), Status> {
-    let invalid = |field, reason: &str| Err(Status::invalid("ListOptions.meta.k8s.io", field, reason));
+    let invalid = |field, reason: &str| Err(Status::invalid(("meta.k8s.io", "ListOptions"), field, reason));
     let (initial, matching) = (context.query.get("sendInitialEvents"), context.query.get("resourceVersionMatch"));
     if initial.is_empty() && matching.is_empty() {
         return Ok(());

@@ -39,8 +39,7 @@ impl FieldSelector {
                 "metadata.name" => Field::Name,
                 "metadata.namespace" if resource.namespaced => Field::Namespace,
                 _ => {
-                    let path =
-                        resource.field_path(label).ok_or_else(|| format!("field label not supported: {label}"))?;
+                    let path = resource.field_path(label).ok_or_else(|| unsupported(resource, label))?;
                     let (numbers, kind) = resource.message().path(path).expect("field labels are in the schema");
                     Field::Path(numbers, kind)
                 }
@@ -56,6 +55,15 @@ impl FieldSelector {
 
     pub(crate) fn matches(&self, object: &Object) -> bool {
         self.0.iter().all(|requirement| requirement.matches(object))
+    }
+}
+
+/// What the API server says: kinds with labels of their own say it differently from those without.
+fn unsupported(resource: &Resource, label: &str) -> String {
+    if resource.has_field_labels() {
+        format!("field label not supported: {label}")
+    } else {
+        format!("{label:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
     }
 }
 

@@ -27,7 +27,15 @@ impl ShardRange {
 
     /// The request parameter for this range of UIDs.
     pub fn selector(&self) -> String {
-        format!("shardRange(object.metadata.uid, '0x{:016x}', '0x{:016x}')", self.start, self.end)
+        self.call(Field::Uid)
+    }
+
+    fn call(&self, field: Field) -> String {
+        let field = match field {
+            Field::Uid => "object.metadata.uid",
+            Field::Namespace => "object.metadata.namespace",
+        };
+        format!("shardRange({field}, '0x{:016x}', '0x{:016x}')", self.start, self.end)
     }
 
     fn contains(&self, hash: u64) -> bool {
@@ -41,10 +49,9 @@ enum Field {
     Namespace,
 }
 
-/// A parsed `shardSelector`, with the text to echo.
+/// A parsed `shardSelector`.
 #[derive(Debug, PartialEq)]
 pub(crate) struct ShardSelector {
-    pub(crate) text: String,
     field: Field,
     ranges: Vec<ShardRange>,
 }
@@ -61,7 +68,13 @@ impl ShardSelector {
         if parsed.iter().any(|(other, _)| *other != field) {
             return Err("all shard ranges must use the same field".to_owned());
         }
-        Ok(Self { text: text.to_owned(), field, ranges: parsed.into_iter().map(|(_, range)| range).collect() })
+        Ok(Self { field, ranges: parsed.into_iter().map(|(_, range)| range).collect() })
+    }
+
+    /// The selector as lists echo it: in one form, however the request wrote it.
+    pub(crate) fn canonical(&self) -> String {
+        let calls: Vec<_> = self.ranges.iter().map(|range| range.call(self.field)).collect();
+        calls.join(" || ")
     }
 
     pub(crate) fn matches(&self, object: &Object) -> bool {
@@ -141,6 +154,11 @@ mod tests {
                     shardRange(object.metadata.namespace,'0xf000000000000000','0x10000000000000000')";
         let selector = ShardSelector::parse(text).unwrap();
         assert_eq!((selector.field, selector.ranges.len()), (Field::Namespace, 2));
+        assert_eq!(
+            selector.canonical(),
+            "shardRange(object.metadata.namespace, '0x0000000000000000', '0x1000000000000000') || \
+             shardRange(object.metadata.namespace, '0xf000000000000000', '0x10000000000000000')"
+        );
     }
 
     #[test]

@@ -76,7 +76,10 @@ async fn selectors_narrow_down() {
         assert_eq!(answer.error(), (400, "BadRequest".to_owned()), "{query}");
     }
     let answer = client.get("/api/v1/nodes?fieldSelector=spec.nodeName%3Dx", JSON).await;
-    assert!(answer.json()["message"].as_str().unwrap().contains("field label not supported: spec.nodeName"));
+    assert_eq!(answer.json()["message"], "field label not supported: spec.nodeName");
+    let answer = client.get("/apis/apps/v1/deployments?fieldSelector=a%3Dx", JSON).await;
+    let message = r#""a" is not a known field selector: only "metadata.name", "metadata.namespace""#;
+    assert_eq!(answer.json()["message"], message);
 }
 
 #[tokio::test]
@@ -167,6 +170,12 @@ async fn shards_partition_the_list_and_are_echoed() {
     assert_eq!(seen.len(), 200);
     let both = format!("{}{}", shard(0, 3), format!("||{}", ShardRange::of(2, 3).selector()).replace(' ', "%20"));
     assert!(client.names(&both).await.len() < 200);
+    let squeezed =
+        "/api/v1/pods?shardSelector=shardRange(object.metadata.uid,'0x0000000000000000','0x4000000000000000')";
+    assert_eq!(
+        client.json(squeezed).await["metadata"]["shardInfo"]["selector"],
+        "shardRange(object.metadata.uid, '0x0000000000000000', '0x4000000000000000')"
+    );
 }
 
 #[tokio::test]
