@@ -1,6 +1,6 @@
 //! Argument groups, by topic; each binary flattens the ones that make sense for it.
 //!
-//! A field is `None` or empty when it was not given: defaults belong to [`Settings`](super::Settings).
+//! A field is `None` or empty when it was not given: defaults belong to [`Settings`].
 //! Names and meaning are those of kube-state-metrics, so that arguments can be kept.
 
 use std::ffi::OsString;
