@@ -2,12 +2,16 @@
 //!
 //! A catalogue does not change once it is made; a new configuration makes a new one.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use futures::future::join_all;
+use tokio::task::spawn_blocking;
 
 use crate::exposition::{Format, write_header};
 use crate::family::{Plan, Stability};
 use crate::resource::AnyResource;
-use crate::store::{Reader, Totals};
+use crate::store::{Packed, Reader, Totals};
 use crate::watch::{Filtering, Phase, Progress};
 
 /// A resource as it is served.
@@ -104,6 +108,7 @@ impl ServedResource {
 pub(crate) struct Headers {
     text: Box<[u8]>,
     ends: Box<[usize]>,
+    packed: OnceLock<Packed>,
 }
 
 impl Headers {
@@ -121,7 +126,7 @@ impl Headers {
             }
             ends.push(text.len());
         }
-        Self { text: text.into(), ends: ends.into() }
+        Self { text: text.into(), ends: ends.into(), packed: OnceLock::new() }
     }
 
     /// How many families there are.
@@ -135,9 +140,9 @@ impl Headers {
         &self.text[start..self.ends[family]]
     }
 
-    /// All of them together, in bytes.
-    pub(crate) fn len(&self) -> usize {
-        self.text.len()
+    /// The same as pieces of deflate, packed at the first call.
+    pub(crate) fn packed(&self) -> &Packed {
+        self.packed.get_or_init(|| Packed::of((0..self.families()).map(|family| self.family(family))))
     }
 }
 
@@ -155,6 +160,30 @@ impl Catalogue {
     /// The resources.
     pub fn resources(&self) -> &[ServedResource] {
         &self.resources
+    }
+
+    /// Waits, but not long, until readers see all but changes of less than `tolerance` ago.
+    pub async fn refresh(&self, tolerance: Duration) {
+        let all = self.resources.iter().flat_map(|resource| &resource.progress);
+        join_all(all.map(|progress| progress.freshness.ensure(tolerance))).await;
+    }
+
+    /// Packs what readers see and is not packed yet, on another thread.
+    pub(crate) async fn pack(self: &Arc<Self>) {
+        let catalogue = Arc::clone(self);
+        let packed = spawn_blocking(move || {
+            for reader in catalogue.resources.iter().flat_map(|resource| &resource.readers) {
+                reader.snapshot().packed_totals();
+            }
+        });
+        // A panic shows where the same is done for a scrape.
+        let _ = packed.await;
+    }
+
+    /// Bytes of text that readers see and that [`Catalogue::pack`] would pack.
+    pub(crate) fn unpacked_bytes(&self) -> u64 {
+        let readers = self.resources.iter().flat_map(|resource| &resource.readers);
+        readers.map(|reader| reader.snapshot().unpacked_bytes()).sum()
     }
 
     /// Whether every list/watch is settled: its initial list is complete, or refused.

@@ -76,6 +76,12 @@ pub struct Rendered {
 }
 
 impl Rendered {
+    /// The text alone, without memory to reuse.
+    pub(crate) fn text_only(&self) -> Self {
+        let (text, ends, samples) = (self.text.clone(), self.ends.clone(), self.samples.clone());
+        Self { text, ends, samples, ..Self::default() }
+    }
+
     /// Empties it, keeping its memory for the next object.
     pub fn clear(&mut self) {
         self.text.clear();

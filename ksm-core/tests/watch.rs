@@ -12,7 +12,7 @@ use ksm_core::family::Plan;
 use ksm_core::resource::AnyResource;
 use ksm_core::resources;
 use ksm_core::shard::{Scheme, Shard};
-use ksm_core::store::{Reader, Store};
+use ksm_core::store::{Reader, Store, TextReader};
 use ksm_core::watch::{Filtering, Phase, Progress, Watch};
 use ksm_testbed::{Fault, Testbed, Verb, WatchFault};
 use serde_json::json;
@@ -38,8 +38,8 @@ impl Running {
     fn names(&self, family: &str, label: &str) -> BTreeSet<String> {
         let plan_index = self.family(family);
         let snapshot = self.reader.snapshot();
-        let mut text = Vec::new();
-        snapshot.blocks().iter().for_each(|block| block.append(plan_index, &mut text));
+        let (mut text, mut reader) = (Vec::new(), TextReader::default());
+        snapshot.blocks().iter().for_each(|block| block.append(plan_index, &mut reader, &mut text));
         let text = String::from_utf8(text).unwrap();
         let start = format!("{label}=\"");
         text.lines().map(|line| line.split(&start).nth(1).unwrap().split('"').next().unwrap().to_owned()).collect()

@@ -77,6 +77,11 @@ pub struct ServingArgs {
     /// Port to serve self-metrics on, 0 for any free one [default: 8081]
     #[arg(long, value_name = "PORT")]
     pub telemetry_port: Option<u16>,
+
+    /// Send metrics as gzip to clients that take it [default: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          value_parser = boolean)]
+    pub enable_gzip_encoding: Option<bool>,
 }
 
 /// Which objects to read.

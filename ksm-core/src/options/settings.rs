@@ -28,6 +28,8 @@ pub struct Settings {
     pub resources: Vec<Enabled>,
     /// Namespaces to read, without repetition; empty for all.
     pub namespaces: Vec<String>,
+    /// Metrics are sent as gzip to clients that take it.
+    pub enable_gzip_encoding: bool,
     /// Lists may come from the API server's cache.
     pub use_apiserver_cache: bool,
     /// How much to log, from 0 to 10.
@@ -134,6 +136,7 @@ impl Settings {
             shard,
             resources,
             namespaces: namespaces(&args.watch.namespaces)?,
+            enable_gzip_encoding: args.serving.enable_gzip_encoding.unwrap_or(false),
             use_apiserver_cache: args.connection.use_apiserver_cache.unwrap_or(false),
             verbosity: u8::try_from(args.log.verbosity.unwrap_or(0).clamp(0, 10)).expect("0 to 10 fits"),
             warnings,

@@ -53,7 +53,7 @@ pub fn main(build: Build, settings: Settings, threads: Threads) -> ExitCode {
     };
     let runtime = builder.enable_all().build().map_err(Failure::Runtime);
     let ended = runtime.and_then(|runtime| {
-        let ended = runtime.block_on(run(build, settings));
+        let ended = runtime.block_on(run(build, settings, threads));
         // What still runs on other threads (a name look-up, say) is not waited for.
         runtime.shutdown_background();
         ended
@@ -67,7 +67,7 @@ pub fn main(build: Build, settings: Settings, threads: Threads) -> ExitCode {
     }
 }
 
-async fn run(build: Build, settings: Settings) -> Result<(), Failure> {
+async fn run(build: Build, settings: Settings, threads: Threads) -> Result<(), Failure> {
     let mut signals = Signals::new().map_err(Failure::Signals)?;
     let (client, api_server) = client::connect(&settings.connection, build).await?;
     let metrics = bind("metrics", &settings.metrics).await?;
@@ -89,7 +89,7 @@ async fn run(build: Build, settings: Settings) -> Result<(), Failure> {
     );
 
     let about = About { build, part: describe(&settings.part), shard: settings.shard };
-    let (catalogue, watches) = wire(&settings);
+    let (catalogue, watches) = wire(&settings, threads);
     let catalogue = Arc::new(catalogue);
     let telemetry_state = Arc::new(Telemetry::new(build, settings.shard, Arc::clone(&catalogue)));
     let mut tasks = Tasks::default();
@@ -99,11 +99,9 @@ async fn run(build: Build, settings: Settings) -> Result<(), Failure> {
     }
     let (stop, stopped) = watch::channel(false);
     let mut servers = JoinSet::new();
-    let pages = MetricsPages {
-        about: about.clone(),
-        catalogue: Arc::clone(&catalogue),
-        telemetry: Arc::clone(&telemetry_state),
-    };
+    let gzip = settings.enable_gzip_encoding;
+    let pages = MetricsPages::new(about.clone(), Arc::clone(&catalogue), Arc::clone(&telemetry_state), gzip);
+    tasks.spawn("preparation of scrapes".to_owned(), pages.keep_beat());
     servers.spawn(metrics.serve(Arc::new(pages), stopped.clone()));
     let pages = TelemetryPages { about, catalogue, telemetry: telemetry_state };
     servers.spawn(telemetry.serve(Arc::new(pages), stopped));
@@ -135,14 +133,18 @@ async fn bind(what: &'static str, address: &crate::options::Address) -> Result<S
 }
 
 /// A store and a list/watch for each resource and namespace, and the catalogue that reads them.
-fn wire(settings: &Settings) -> (Catalogue, Vec<Watch>) {
+fn wire(settings: &Settings, threads: Threads) -> (Catalogue, Vec<Watch>) {
     let (mut watches, mut served) = (Vec::new(), Vec::new());
     let outage = Arc::default();
+    let threads = match threads {
+        Threads::One => 1,
+        Threads::Many => std::thread::available_parallelism().map_or(1, usize::from),
+    };
     for enabled in &settings.resources {
         let descriptor = enabled.resource.descriptor();
         let (mut readers, mut all_progress) = (Vec::new(), Vec::new());
         for namespace in namespaces(descriptor.scope, &settings.namespaces) {
-            let store = Store::new(enabled.plan.families().len());
+            let store = Store::new(enabled.plan.families().len()).with_threads(threads);
             let progress = Arc::new(Progress::default());
             readers.push(store.reader());
             all_progress.push(Arc::clone(&progress));

@@ -28,11 +28,12 @@ fn each_namespace_has_a_watch_and_a_store_of_its_own() {
         shard: crate::shard::Shard::WHOLE,
         resources: vec![Enabled { resource, plan }],
         namespaces: vec!["a".to_owned(), "b".to_owned()],
+        enable_gzip_encoding: false,
         use_apiserver_cache: true,
         verbosity: 0,
         warnings: Vec::new(),
     };
-    let (catalogue, watches) = wire(&settings);
+    let (catalogue, watches) = wire(&settings, Threads::One);
     let namespaces: Vec<_> = watches.iter().map(|watch| watch.namespace.as_deref()).collect();
     assert_eq!(namespaces, [Some("a"), Some("b")]);
     assert!(watches.iter().all(|watch| watch.use_cache && watch.field_selector.is_none()));

@@ -1,23 +1,18 @@
 //! Response bodies: short texts, and expositions that are put together while they are sent.
 //!
 //! The length of either is known before the first byte. An exposition reads the snapshots taken when it was made, so
-//! it is one consistent view however slowly it is read, and holds one chunk of text at a time.
+//! it is one consistent view however slowly it is read. It holds two chunks of text at most, one being sent and one
+//! made meanwhile.
 
-use std::convert::Infallible;
+use std::io;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
+use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::query::Selection;
-use crate::catalogue::Catalogue;
-use crate::exposition::Format;
-use crate::store::Snapshot;
-
-/// A chunk is sent once it has grown to this; it may be longer by the text of one block and family.
-const CHUNK_BYTES: usize = 64 * 1024;
+use super::exposition::Exposition;
 
 /// What to do when a body was sent or given up.
 pub(super) type OnEnd = Box<dyn FnOnce() + Send>;
@@ -30,7 +25,44 @@ pub struct Body {
 
 enum Content {
     Whole(Bytes),
+    /// Chunks are copies, made when they are wanted.
     Exposition(Box<Exposition>),
+    /// Chunks take work, done on another thread while the last one is sent.
+    Ahead(Ahead),
+}
+
+/// An exposition on another thread.
+struct Ahead {
+    remaining: u64,
+    exposition: Option<Box<Exposition>>,
+    running: Option<JoinHandle<(Box<Exposition>, Bytes)>>,
+}
+
+impl Ahead {
+    fn new(exposition: Box<Exposition>) -> Self {
+        Self { remaining: exposition.remaining(), exposition: Some(exposition), running: None }
+    }
+
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
+        if let Some(exposition) = self.exposition.take() {
+            self.run(exposition);
+        }
+        let Some(running) = &mut self.running else { return Poll::Ready(Ok(Bytes::new())) };
+        let (exposition, chunk) = ready!(Pin::new(running).poll(cx)).map_err(io::Error::other)?;
+        self.running = None;
+        self.remaining -= chunk.len() as u64;
+        if self.remaining > 0 {
+            self.run(exposition);
+        }
+        Poll::Ready(Ok(chunk))
+    }
+
+    fn run(&mut self, mut exposition: Box<Exposition>) {
+        self.running = Some(spawn_blocking(move || {
+            let chunk = exposition.next_chunk();
+            (exposition, chunk)
+        }));
+    }
 }
 
 impl Body {
@@ -41,14 +73,21 @@ impl Body {
 
     /// An exposition.
     pub(super) fn exposition(exposition: Exposition) -> Self {
-        Self { content: Content::Exposition(Box::new(exposition)), on_end: None }
+        let exposition = Box::new(exposition);
+        let content = if exposition.takes_work() {
+            Content::Ahead(Ahead::new(exposition))
+        } else {
+            Content::Exposition(exposition)
+        };
+        Self { content, on_end: None }
     }
 
     /// How many bytes are left.
     pub(super) fn remaining(&self) -> u64 {
         match &self.content {
             Content::Whole(bytes) => bytes.len() as u64,
-            Content::Exposition(exposition) => exposition.remaining,
+            Content::Exposition(exposition) => exposition.remaining(),
+            Content::Ahead(ahead) => ahead.remaining,
         }
     }
 
@@ -81,12 +120,16 @@ impl Drop for Body {
 
 impl http_body::Body for Body {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         let data = match &mut self.content {
             Content::Whole(bytes) => std::mem::take(bytes),
             Content::Exposition(exposition) => exposition.next_chunk(),
+            Content::Ahead(ahead) => match ready!(ahead.poll_chunk(cx)) {
+                Ok(chunk) => chunk,
+                Err(error) => return Poll::Ready(Some(Err(error))),
+            },
         };
         Poll::Ready((!data.is_empty()).then(|| Ok(Frame::data(data))))
     }
@@ -97,93 +140,5 @@ impl http_body::Body for Body {
 
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.remaining())
-    }
-}
-
-/// One exposition, family by family; of each its header, then the samples of every namespace in turn.
-pub(super) struct Exposition {
-    catalogue: Arc<Catalogue>,
-    format: Format,
-    parts: Vec<Part>,
-    next: Position,
-    remaining: u64,
-}
-
-/// A resource that has objects.
-struct Part {
-    /// Its place in the catalogue.
-    resource: usize,
-    /// One for each namespace.
-    snapshots: Vec<Arc<Snapshot>>,
-}
-
-#[derive(Clone, Copy, Default)]
-struct Position {
-    part: usize,
-    family: usize,
-    snapshot: usize,
-    block: usize,
-}
-
-impl Exposition {
-    /// Everything `selection` picks, as it is now. A resource without any object is silent, headers included.
-    pub(super) fn new(catalogue: &Arc<Catalogue>, selection: &Selection, format: Format) -> Self {
-        let (mut parts, mut remaining) = (Vec::new(), format.end().len() as u64);
-        for (index, resource) in catalogue.resources().iter().enumerate() {
-            if !selection.picks(resource.plural()) {
-                continue;
-            }
-            let snapshots: Vec<_> = resource.readers().iter().map(crate::store::Reader::snapshot).collect();
-            if snapshots.iter().all(|snapshot| snapshot.objects() == 0) {
-                continue;
-            }
-            remaining += resource.headers(format).len() as u64;
-            remaining += snapshots.iter().flat_map(|s| s.totals()).map(|family| family.bytes).sum::<u64>();
-            parts.push(Part { resource: index, snapshots });
-        }
-        Self { catalogue: Arc::clone(catalogue), format, parts, next: Position::default(), remaining }
-    }
-
-    /// The next chunk; empty at the end.
-    fn next_chunk(&mut self) -> Bytes {
-        if self.remaining == 0 {
-            return Bytes::new();
-        }
-        let mut chunk = Vec::with_capacity(CHUNK_BYTES.min(usize::try_from(self.remaining).unwrap_or(CHUNK_BYTES)));
-        while chunk.len() < CHUNK_BYTES && self.append_next(&mut chunk) {}
-        self.remaining = self.remaining.checked_sub(chunk.len() as u64).expect("the totals of a snapshot are exact");
-        debug_assert!(!chunk.is_empty(), "the totals of a snapshot are exact");
-        Bytes::from(chunk)
-    }
-
-    /// Appends a header, or one block's samples of a family; false after the last.
-    fn append_next(&mut self, chunk: &mut Vec<u8>) -> bool {
-        let next = &mut self.next;
-        let Some(part) = self.parts.get(next.part) else {
-            if next.part == self.parts.len() {
-                next.part += 1;
-                chunk.extend_from_slice(self.format.end().as_bytes());
-            }
-            return false;
-        };
-        let headers = self.catalogue.resources()[part.resource].headers(self.format);
-        if next.family == headers.families() {
-            *next = Position { part: next.part + 1, ..Position::default() };
-            return true;
-        }
-        if next.snapshot == 0 && next.block == 0 {
-            chunk.extend_from_slice(headers.family(next.family));
-        }
-        match part.snapshots.get(next.snapshot) {
-            None => *next = Position { part: next.part, family: next.family + 1, ..Position::default() },
-            Some(snapshot) => match snapshot.blocks().get(next.block) {
-                None => *next = Position { snapshot: next.snapshot + 1, block: 0, ..*next },
-                Some(block) => {
-                    block.append(next.family, chunk);
-                    next.block += 1;
-                }
-            },
-        }
-        true
     }
 }

@@ -1,9 +1,9 @@
-//! Which format a client gets (<https://www.rfc-editor.org/rfc/rfc9110#name-accept>).
+//! Which format and coding a client gets (<https://www.rfc-editor.org/rfc/rfc9110#name-content-negotiation>).
 //!
 //! OpenMetrics 1.0.0 goes to who prefers it to text and protobuf; everyone else gets text 0.0.4, protobuf clients too.
 
 use http::HeaderMap;
-use http::header::ACCEPT;
+use http::header::{ACCEPT, ACCEPT_ENCODING};
 
 use crate::exposition::Format;
 
@@ -22,7 +22,20 @@ pub(super) fn format(headers: &HeaderMap) -> Format {
     clauses.iter().find_map(Clause::format).unwrap_or(Format::Text)
 }
 
-/// One media range.
+/// Whether a client takes gzip.
+pub(super) fn gzip(headers: &HeaderMap) -> bool {
+    let quality_of = |coding: &str| {
+        let values = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
+        values
+            .flat_map(|value| value.split(','))
+            .map(Clause::parse)
+            .find(|clause| clause.range.eq_ignore_ascii_case(coding))
+            .map(|clause| clause.quality)
+    };
+    quality_of("gzip").or_else(|| quality_of("x-gzip")).or_else(|| quality_of("*")).is_some_and(|quality| quality > 0)
+}
+
+/// One media range, or coding.
 struct Clause<'a> {
     range: &'a str,
     version: &'a str,
@@ -121,5 +134,32 @@ mod tests {
             Format::Text,
         );
         check("application/vnd.google.protobuf,application/openmetrics-text;q=0.5", Format::OpenMetrics);
+    }
+
+    #[track_caller]
+    fn check_gzip(accept: &str, expected: bool) {
+        let mut headers = HeaderMap::new();
+        headers.insert(ACCEPT_ENCODING, accept.parse().unwrap());
+        assert_eq!(gzip(&headers), expected, "{accept}");
+    }
+
+    #[test]
+    fn gzip_goes_to_who_takes_it() {
+        assert!(!gzip(&HeaderMap::new()));
+        check_gzip("gzip", true);
+        check_gzip("deflate, GZIP;q=0.5", true);
+        check_gzip("*", true);
+        check_gzip("identity", false);
+        check_gzip("", false);
+        check_gzip("gzip2", false);
+    }
+
+    #[test]
+    fn a_client_that_refuses_gzip_gets_plain_text() {
+        // R20
+        check_gzip("gzip;q=0", false);
+        check_gzip("gzip; q=0.000", false);
+        check_gzip("*;q=0", false);
+        check_gzip("gzip;q=0, *", false);
     }
 }

@@ -4,20 +4,27 @@
 //! outage of the API server restarts nobody (<https://kubernetes.io/docs/concepts/workloads/pods/probes/>).
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use http::header::{ALLOW, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{ALLOW, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, VARY};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
-use super::body::Exposition;
+use super::beat::Beat;
+use super::exposition::{Coding, Exposition};
 use super::query::Selection;
-use super::{Body, Handler, landing, negotiate};
+use super::{Body, Client, Handler, landing, negotiate};
 use crate::build::Build;
 use crate::catalogue::{Catalogue, ServedResource};
 use crate::exposition::Format;
 use crate::shard::Shard;
 use crate::telemetry::Telemetry;
+
+/// How far behind what was read a scrape may be.
+const TOLERANCE: Duration = Duration::from_secs(1);
+
+/// More plain text than this is packed on another thread.
+const PACKED_HERE: u64 = 256 * 1024;
 
 /// Resources that `/readyz` names at most.
 const NAMED: usize = 10;
@@ -46,6 +53,8 @@ pub struct MetricsPages {
     pub catalogue: Arc<Catalogue>,
     /// Where scrapes are timed.
     pub telemetry: Arc<Telemetry>,
+    gzip: bool,
+    beat: Arc<Beat>,
 }
 
 /// The pages of the telemetry port.
@@ -59,35 +68,79 @@ pub struct TelemetryPages {
 }
 
 impl Handler for MetricsPages {
-    fn respond(&self, request: &Request<Incoming>) -> Response<Body> {
-        answer(request, |path| match path {
-            "/metrics" => Some(self.metrics(request)),
-            "/" => Some(html(landing::metrics_page(&self.about, &self.catalogue))),
+    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+        if let Some(refused) = refusal(&request) {
+            return refused;
+        }
+        let response = match request.uri().path() {
+            "/metrics" => self.metrics(&request).await,
+            "/" => html(landing::metrics_page(&self.about, &self.catalogue)),
             path => health(path, &self.catalogue),
-        })
+        };
+        for_method(&request, response)
     }
 }
 
 impl MetricsPages {
-    fn metrics(&self, request: &Request<Incoming>) -> Response<Body> {
-        let started = Instant::now();
+    /// The pages; `gzip` says whether clients that take it are sent it.
+    pub fn new(about: About, catalogue: Arc<Catalogue>, telemetry: Arc<Telemetry>, gzip: bool) -> Self {
+        Self { about, catalogue, telemetry, gzip, beat: Arc::default() }
+    }
+
+    /// Does the work for scrapes ahead of them, once it knows when they come; ends only by being dropped.
+    pub fn keep_beat(&self) -> impl Future<Output = ()> + Send + use<> {
+        Arc::clone(&self.beat).keep(Arc::clone(&self.catalogue))
+    }
+
+    async fn metrics(&self, request: &Request<Incoming>) -> Response<Body> {
+        let (started, now) = (Instant::now(), tokio::time::Instant::now());
         let format = negotiate::format(request.headers());
-        let selection = Selection::parse(request.uri().query());
-        let exposition = Exposition::new(&self.catalogue, &selection, format);
+        let coding = match self.gzip && negotiate::gzip(request.headers()) {
+            true => Coding::Gzip,
+            false => Coding::Identity,
+        };
+        let selection = match Selection::parse(request.uri().query()) {
+            Ok(selection) => selection,
+            Err(error) => return plain(StatusCode::BAD_REQUEST, format!("{error}\n")),
+        };
+        if let Some(Client(address)) = request.extensions().get() {
+            self.beat.note((address.ip(), request.uri().to_string()), coding, now);
+        }
+        self.catalogue.refresh(TOLERANCE).await;
+        let exposition = self.exposition(selection, format, coding).await;
         let telemetry = Arc::clone(&self.telemetry);
         let method = request.method().clone();
         let timed = Box::new(move || telemetry.observe_request(&method, started.elapsed()));
-        response(StatusCode::OK, format.content_type(), Body::exposition(exposition).on_end(timed))
+        let body = Body::exposition(exposition).on_end(timed);
+        let mut response = response(StatusCode::OK, format.content_type(), body);
+        if self.gzip {
+            response.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
+        }
+        if coding == Coding::Gzip {
+            response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        response
+    }
+
+    async fn exposition(&self, selection: Selection, format: Format, coding: Coding) -> Exposition {
+        if coding == Coding::Gzip && self.catalogue.unpacked_bytes() > PACKED_HERE {
+            self.catalogue.pack().await;
+        }
+        Exposition::new(&self.catalogue, &selection, format, coding)
     }
 }
 
 impl Handler for TelemetryPages {
-    fn respond(&self, request: &Request<Incoming>) -> Response<Body> {
-        answer(request, |path| match path {
-            "/metrics" => Some(self.metrics(negotiate::format(request.headers()))),
-            "/" => Some(html(landing::telemetry_page(&self.about))),
+    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+        if let Some(refused) = refusal(&request) {
+            return refused;
+        }
+        let response = match request.uri().path() {
+            "/metrics" => self.metrics(negotiate::format(request.headers())),
+            "/" => html(landing::telemetry_page(&self.about)),
             path => health(path, &self.catalogue),
-        })
+        };
+        for_method(&request, response)
     }
 }
 
@@ -97,23 +150,27 @@ impl TelemetryPages {
     }
 }
 
-/// What `page` has at the path, for GET and HEAD.
-fn answer(request: &Request<Incoming>, page: impl FnOnce(&str) -> Option<Response<Body>>) -> Response<Body> {
+/// What is said to a request of a method that a page does not have.
+fn refusal(request: &Request<Incoming>) -> Option<Response<Body>> {
     let (path, method) = (request.uri().path(), request.method());
-    if method != Method::GET && method != Method::HEAD && PATHS.contains(&path) {
-        let mut refused = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
-        refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-        return refused;
+    if method == Method::GET || method == Method::HEAD || !PATHS.contains(&path) {
+        return None;
     }
-    let response = page(path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "not found\n"));
-    if method == Method::HEAD { response.map(Body::without_content) } else { response }
+    let mut refused = plain(StatusCode::METHOD_NOT_ALLOWED, "method not allowed\n");
+    refused.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    Some(refused)
 }
 
-fn health(path: &str, catalogue: &Catalogue) -> Option<Response<Body>> {
+/// The response without content if only its head was asked for.
+fn for_method(request: &Request<Incoming>, response: Response<Body>) -> Response<Body> {
+    if request.method() == Method::HEAD { response.map(Body::without_content) } else { response }
+}
+
+fn health(path: &str, catalogue: &Catalogue) -> Response<Body> {
     match path {
-        "/healthz" | "/livez" => Some(plain(StatusCode::OK, "ok\n")),
-        "/readyz" => Some(readiness(catalogue)),
-        _ => None,
+        "/healthz" | "/livez" => plain(StatusCode::OK, "ok\n"),
+        "/readyz" => readiness(catalogue),
+        _ => plain(StatusCode::NOT_FOUND, "not found\n"),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The query of a scrape: which resources it wants.
+//! The query of a scrape: which resources it wants, and which part of them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,11 +11,48 @@ use std::collections::HashSet;
 pub(super) struct Selection {
     included: Option<HashSet<String>>,
     excluded: Option<HashSet<String>>,
+    part: Option<ScrapePart>,
+}
+
+/// One of several scrapes that together are the whole: every n-th family, headers and samples.
+///
+/// Families are counted over all that the process serves, so a family stays in its part whatever objects come and go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ScrapePart {
+    /// From 0.
+    index: usize,
+    count: usize,
+}
+
+/// A parameter that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BadQuery(String);
+
+impl std::fmt::Display for BadQuery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl ScrapePart {
+    /// Reads `i/n`, 1 ≤ i ≤ n.
+    fn parse(text: &str) -> Result<Self, BadQuery> {
+        let numbers = text.split_once('/').and_then(|(index, count)| {
+            let (index, count): (u32, u32) = (index.parse().ok()?, count.parse().ok()?);
+            (1..=count).contains(&index).then(|| (index as usize - 1, count as usize))
+        });
+        let (index, count) =
+            numbers.ok_or_else(|| BadQuery(format!("part={text:?}: expected i/n with 1 ≤ i ≤ n, as in part=1/4")))?;
+        Ok(Self { index, count })
+    }
 }
 
 impl Selection {
     /// Reads the query of a URL; parameters it does not know and broken escapes are passed over.
-    pub(super) fn parse(query: Option<&str>) -> Self {
+    ///
+    /// # Errors
+    /// A part that cannot be: serving the whole instead would double every series.
+    pub(super) fn parse(query: Option<&str>) -> Result<Self, BadQuery> {
         let mut selection = Self::default();
         for parameter in query.unwrap_or_default().split('&').filter(|parameter| !parameter.contains(';')) {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
@@ -23,12 +60,21 @@ impl Selection {
             let set = match name.as_ref() {
                 "resources" => &mut selection.included,
                 "exclude_resources" => &mut selection.excluded,
+                "part" => {
+                    selection.part = Some(ScrapePart::parse(&value)?);
+                    continue;
+                }
                 _ => continue,
             };
             let names = value.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned);
             set.get_or_insert_default().extend(names);
         }
-        selection
+        Ok(selection)
+    }
+
+    /// Whether it picks the family at that place among all that are served.
+    pub(super) fn picks_family(&self, family: usize) -> bool {
+        self.part.is_none_or(|part| family % part.count == part.index)
     }
 
     /// Whether it picks the resource with that plural name.
@@ -65,14 +111,14 @@ mod tests {
 
     #[track_caller]
     fn check(query: &str, expected: &[&str]) {
-        let selection = Selection::parse(Some(query));
+        let selection = Selection::parse(Some(query)).unwrap();
         let picked: Vec<&str> = ["nodes", "pods", "secrets"].into_iter().filter(|name| selection.picks(name)).collect();
         assert_eq!(picked, expected, "{query}");
     }
 
     #[test]
     fn without_parameters_everything_is_picked() {
-        assert_eq!(Selection::parse(None), Selection::default());
+        assert_eq!(Selection::parse(None), Ok(Selection::default()));
         check("", &["nodes", "pods", "secrets"]);
         check("other=pods&flag", &["nodes", "pods", "secrets"]);
     }
@@ -102,5 +148,25 @@ mod tests {
         check("resources=%zz", &["nodes", "pods", "secrets"]);
         check("resources=%ff", &["nodes", "pods", "secrets"]);
         check("resources=pods;x", &["nodes", "pods", "secrets"]);
+    }
+
+    #[test]
+    fn parts_share_out_every_family_once() {
+        for count in 1..6 {
+            let parts: Vec<Selection> =
+                (1..=count).map(|index| Selection::parse(Some(&format!("part={index}/{count}"))).unwrap()).collect();
+            for family in 0..20 {
+                assert_eq!(parts.iter().filter(|part| part.picks_family(family)).count(), 1, "{family} of {count}");
+            }
+        }
+        assert!(Selection::parse(Some("part=1%2F4")).unwrap().picks_family(4));
+    }
+
+    #[test]
+    fn a_part_that_cannot_be_is_refused() {
+        for part in ["", "1", "0/4", "5/4", "1/0", "-1/4", "a/b", "1/4/2", "1/99999999999"] {
+            let error = Selection::parse(Some(&format!("part={part}"))).unwrap_err();
+            assert!(error.to_string().contains("as in part=1/4"), "{part}: {error}");
+        }
     }
 }

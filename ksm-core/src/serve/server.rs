@@ -3,7 +3,7 @@
 //! Every connection is a task of its own; what goes wrong in one, a panic included, ends that one only.
 
 use std::convert::Infallible;
-use std::future::{poll_fn, ready};
+use std::future::poll_fn;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::pin;
@@ -31,11 +31,15 @@ const HEADER_BYTES: usize = 16 * 1024;
 /// How long to wait before accepting again when the process has run out of something, usually file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers requests without waiting for anything.
+/// Answers requests.
 pub trait Handler: Send + Sync + 'static {
-    /// The response to a request, whose body is not read.
-    fn respond(&self, request: &Request<Incoming>) -> Response<Body>;
+    /// The response to a request, whose body is not read; it carries the [`Client`] in its extensions.
+    fn respond(&self, request: Request<Incoming>) -> impl Future<Output = Response<Body>> + Send;
 }
+
+/// Who sent a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Client(pub SocketAddr);
 
 /// A port that is bound and not yet served.
 #[derive(Debug)]
@@ -82,15 +86,15 @@ impl Server {
                     Ok(permit) => permit,
                     Err(_) => permits.clone().acquire_owned().await.expect("the semaphore is never closed"),
                 };
-                self.listener.accept().await.map(|(stream, _)| (stream, permit))
+                self.listener.accept().await.map(|(stream, client)| (stream, Client(client), permit))
             };
             tokio::select! {
                 () = stopped => break,
                 Some(ended) = connections.join_next() => report(ended),
                 accepted = accept => match accepted {
-                    Ok((stream, permit)) => {
+                    Ok((stream, client, permit)) => {
                         let handler = Arc::clone(&handler);
-                        let connection = connection(stream, handler, self.limits, stop.clone(), is_full.clone());
+                        let connection = connection(stream, client, handler, self.limits, stop.clone(), is_full.clone());
                         connections.spawn(async move {
                             connection.await;
                             drop(permit);
@@ -133,6 +137,7 @@ fn no_ipv6(error: &io::Error) -> bool {
 /// While `full` is true, a connection between two requests makes room for others.
 async fn connection(
     stream: TcpStream,
+    client: Client,
     handler: Arc<impl Handler>,
     limits: Limits,
     mut stop: watch::Receiver<bool>,
@@ -142,11 +147,14 @@ async fn connection(
     let _ = stream.set_nodelay(true);
     let pace = Pace::new(limits);
     let io = TokioIo::new(Paced { io: stream, pace: pace.clone() });
-    let service = service_fn(|request: Request<Incoming>| {
+    let service = service_fn(|mut request: Request<Incoming>| {
         pace.start_response();
-        let ended = pace.clone();
-        let response = handler.respond(&request).map(|body| body.on_end(Box::new(move || ended.end_response())));
-        ready(Ok::<_, Infallible>(response))
+        let (handler, ended) = (Arc::clone(&handler), pace.clone());
+        request.extensions_mut().insert(client);
+        async move {
+            let response = handler.respond(request).await;
+            Ok::<_, Infallible>(response.map(|body| body.on_end(Box::new(move || ended.end_response()))))
+        }
     });
     let mut builder = http1::Builder::new();
     // Our own limits tell a header that trickles in from a connection that rests.

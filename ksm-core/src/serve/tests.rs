@@ -1,6 +1,7 @@
 //! Both ports over loopback sockets, with stores filled by hand.
 
 use std::collections::HashMap;
+use std::io::Read;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -125,7 +126,7 @@ fn small() -> Catalogue {
     ])
 }
 
-/// A body of several megabytes: more than sockets and servers buffer.
+/// A body of several megabytes, some of it packed: more than sockets and servers buffer.
 fn large() -> Catalogue {
     let objects = (0..20_000).map(|i| format!("{i:0200}"));
     Catalogue::new(vec![served(&ALPHAS, &[store(&ALPHAS, objects)])])
@@ -141,8 +142,10 @@ struct Running {
 
 impl Running {
     async fn start(catalogue: Catalogue, limits: Limits) -> Self {
-        Self::start_with(catalogue, limits, |about, catalogue, telemetry| MetricsPages { about, catalogue, telemetry })
-            .await
+        Self::start_with(catalogue, limits, |about, catalogue, telemetry| {
+            MetricsPages::new(about, catalogue, telemetry, true)
+        })
+        .await
     }
 
     async fn start_telemetry(catalogue: Catalogue) -> Self {
@@ -224,6 +227,14 @@ impl Client {
         if method != "HEAD" {
             let mut body = vec![0; reply.header("content-length").parse().unwrap()];
             timeout(DEADLINE, self.stream.read_exact(&mut body)).await.expect("the body arrives").unwrap();
+            if reply.header("content-encoding") == "gzip" {
+                let mut plain = Vec::new();
+                // Reads checksum and length as well; what follows the member would be left over.
+                let mut member = flate2::bufread::GzDecoder::new(&body[..]);
+                member.read_to_end(&mut plain).unwrap();
+                assert!(member.into_inner().is_empty(), "one member and nothing else");
+                body = plain;
+            }
             reply.body = String::from_utf8(body).unwrap();
         }
         reply
@@ -322,6 +333,92 @@ async fn openmetrics_is_sent_to_who_asks_for_it() {
     check(&reply, OPENMETRICS, expect!["# EOF\n"]);
 }
 
+const GZIP: &str = "accept-encoding: gzip\r\n";
+
+#[tokio::test]
+async fn gzip_and_plain_bodies_say_the_same() {
+    // R20, https://github.com/kubernetes/kube-state-metrics/issues/2036
+    for catalogue in [small(), large(), Catalogue::new(Vec::new())] {
+        let running = Running::start(catalogue, LIMITS).await;
+        for query in ["", "?resources=betas", "?resources=", "?part=2/3"] {
+            for accept in ["", "accept: application/openmetrics-text\r\n"] {
+                let path = format!("/metrics{query}");
+                let plain = running.connect().await.ask("GET", &path, accept).await;
+                let packed = running.connect().await.ask("GET", &path, &format!("{accept}{GZIP}")).await;
+                assert_eq!(plain.header("content-encoding"), "");
+                assert_eq!(packed.header("content-encoding"), "gzip");
+                assert_eq!(packed.header("content-type"), plain.header("content-type"));
+                assert_eq!(
+                    (plain.header("vary"), packed.header("vary")),
+                    ("Accept, Accept-Encoding", plain.header("vary"))
+                );
+                assert!(packed.body == plain.body, "{query} {accept}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn gzip_is_sent_to_nobody_unless_switched_on() {
+    let running = Running::start_with(small(), LIMITS, |about, catalogue, telemetry| {
+        MetricsPages::new(about, catalogue, telemetry, false)
+    })
+    .await;
+    let reply = running.connect().await.ask("GET", "/metrics", GZIP).await;
+    assert_eq!((reply.header("content-encoding"), reply.header("vary")), ("", ""));
+    assert!(reply.body.starts_with("# HELP demo_alpha_info"));
+}
+
+#[tokio::test]
+async fn parts_together_are_the_whole_and_every_family_is_in_one() {
+    for catalogue in [small(), large()] {
+        let running = Running::start(catalogue, LIMITS).await;
+        let whole = running.get("/metrics").await.body;
+        for count in [1, 2, 3, 7] {
+            let mut parts = Vec::new();
+            for index in 1..=count {
+                let path = format!("/metrics?part={index}/{count}");
+                parts.push(running.connect().await.ask("GET", &path, if index == 1 { GZIP } else { "" }).await.body);
+            }
+            let sorted = |text: &str| {
+                let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+                lines.sort_unstable();
+                lines
+            };
+            assert!(sorted(&parts.concat()) == sorted(&whole), "{count} parts");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_part_that_cannot_be_is_refused() {
+    let running = Running::start(small(), LIMITS).await;
+    let reply = running.get("/metrics?part=3/2").await;
+    assert_eq!(reply.status, 400);
+    assert_eq!(reply.body, "part=\"3/2\": expected i/n with 1 ≤ i ≤ n, as in part=1/4\n");
+}
+
+#[tokio::test]
+async fn a_scrape_waits_for_what_was_read_a_while_ago() {
+    let catalogue = small();
+    let progress = Arc::clone(&catalogue.resources()[1].progress()[0]);
+    let running = Running::start(catalogue, LIMITS).await;
+    let writer = {
+        let progress = Arc::clone(&progress);
+        tokio::spawn(async move {
+            progress.freshness.wanted().await;
+            progress.freshness.note_shown();
+        })
+    };
+    progress.freshness.note_change();
+    running.get("/metrics").await;
+    assert!(progress.freshness.behind().is_some(), "a change of this moment is not waited for");
+    tokio::time::sleep(Duration::from_millis(1100)).await;
+    running.get("/metrics").await;
+    assert_eq!(progress.freshness.behind(), None);
+    writer.await.unwrap();
+}
+
 #[tokio::test]
 async fn parameters_pick_resources() {
     let running = Running::start(small(), LIMITS).await;
@@ -408,7 +505,7 @@ async fn a_scrape_keeps_the_view_it_started_with() {
     let mut client = running.connect().await;
     client.send("GET", "/metrics", "").await;
     let announced = client.head().await.header("content-length").parse::<usize>().unwrap();
-    store.replace(store.replacement());
+    store.replace(store.relist());
     assert_eq!(running.get("/metrics").await.body, "");
     let mut body = vec![0; announced];
     timeout(DEADLINE, client.stream.read_exact(&mut body)).await.expect("the body arrives").unwrap();
@@ -503,7 +600,7 @@ async fn idle_connections_make_room_when_all_places_are_taken() {
 async fn a_panic_costs_one_connection() {
     struct Fragile;
     impl Handler for Fragile {
-        fn respond(&self, request: &Request<Incoming>) -> Response<Body> {
+        async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
             assert_ne!(request.uri().path(), "/panic");
             let mut response = Response::new(Body::whole("fine"));
             response.headers_mut().insert("content-length", 4.into());

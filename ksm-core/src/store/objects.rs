@@ -1,17 +1,31 @@
 //! A set of objects that one writer changes: blocks, and an index from object to block.
 
 use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use md5::{Digest, Md5};
 
-use super::{Block, Snapshot, Totals};
+use super::block::ObjectText;
+use super::hot::{Hot, is_sealable};
+use super::sealed::{Sealed, Workshop, hash_families};
+use super::{BLOCK_OBJECTS, Snapshot, Totals};
 use crate::resource::Rendered;
 use crate::view::ObjectMeta;
 
+/// Plain text that a set may hold in blocks that could be sealed. So small sets, which are most, stay plain: a change
+/// to them costs a copy, and reading them nothing else.
+const PLAIN_BYTES: usize = 1024 * 1024;
+
+/// A block whose slots are used up with fewer objects than this is taken apart, and its objects are put with new ones.
+const THIN: usize = BLOCK_OBJECTS / 2;
+
+/// So many blocks to work on are worth a thread.
+const BLOCKS_A_THREAD: usize = 4;
+
 /// What identifies an object in a store: its UID, or namespace and name where it has none (manifests).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ObjectKey(u128);
+pub struct ObjectKey([u64; 2]);
 
 impl ObjectKey {
     /// The key of the object with that metadata.
@@ -24,13 +38,17 @@ impl ObjectKey {
 
     /// The key of the object with that UID.
     pub fn from_uid(uid: &str) -> Self {
-        parse_uuid(uid).map_or_else(|| Self::digest(&[uid]), Self)
+        parse_uuid(uid).map_or_else(|| Self::digest(&[uid]), Self::from_bits)
     }
 
     fn digest(parts: &[&str]) -> Self {
         let mut md5 = Md5::new();
         parts.iter().for_each(|part| md5.update(part));
-        Self(u128::from_be_bytes(md5.finalize().into()))
+        Self::from_bits(u128::from_be_bytes(md5.finalize().into()))
+    }
+
+    fn from_bits(bits: u128) -> Self {
+        Self([(bits >> 64) as u64, bits as u64])
     }
 }
 
@@ -63,68 +81,290 @@ pub enum Applied {
     Unchanged,
 }
 
+/// Where an object is.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    block: u32,
+    slot: u8,
+}
+
+#[derive(Debug)]
+enum Held {
+    Hot(Hot),
+    Sealed(Sealed),
+}
+
 /// A set of objects under change.
 #[derive(Debug)]
-pub struct Objects {
+pub(super) struct Objects {
     /// Blocks by number; numbers only grow, so their order is the order of arrival.
-    blocks: BTreeMap<u32, Arc<Block>>,
-    index: HashMap<ObjectKey, u32>,
-    totals: Box<[Totals]>,
+    blocks: BTreeMap<u32, Held>,
+    index: HashMap<ObjectKey, Place>,
+    families: usize,
+    /// Number of the next block.
+    next: u32,
+    seed: u64,
+    plain_limit: usize,
+    hashes: Vec<u64>,
+}
+
+/// What is done to blocks when readers are to be shown changes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pass {
+    /// Threads to use at most.
+    pub threads: usize,
+    /// Seal what still changes as well.
+    pub seal_all: bool,
+}
+
+/// What a pass does to one block.
+enum Work {
+    Fold,
+    Seal,
+    TakeApart(Vec<(ObjectKey, Arc<ObjectText>)>),
 }
 
 impl Objects {
     /// An empty set of objects with `families` families each.
-    pub fn new(families: usize) -> Self {
-        Self { blocks: BTreeMap::new(), index: HashMap::new(), totals: vec![Totals::default(); families].into() }
+    pub(super) fn new(families: usize) -> Self {
+        let seed = RandomState::new().hash_one(families);
+        Self {
+            blocks: BTreeMap::new(),
+            index: HashMap::new(),
+            families,
+            next: 0,
+            seed,
+            plain_limit: PLAIN_BYTES,
+            hashes: Vec::new(),
+        }
+    }
+
+    /// The same with another limit on plain text, in bytes.
+    #[cfg(test)]
+    pub(super) fn with_plain_limit(self, plain_limit: usize) -> Self {
+        Self { plain_limit, ..self }
+    }
+
+    /// An empty set whose blocks can be [appended](Self::append) to this one's.
+    pub(super) fn sibling(&self) -> Self {
+        Self { next: self.next, seed: self.seed, plain_limit: self.plain_limit, ..Self::new(self.families) }
     }
 
     /// Adds or replaces an object.
-    pub fn apply(&mut self, key: ObjectKey, rendered: &Rendered) -> Applied {
-        debug_assert_eq!(rendered.ends.len(), self.totals.len());
-        if let Some(number) = self.index.get(&key) {
-            let block = self.blocks.get_mut(number).expect("the index names blocks that exist");
-            let changed = Block::replace(block, key, rendered, &mut self.totals);
-            return if changed { Applied::Changed } else { Applied::Unchanged };
-        }
-        let last = self.blocks.last_key_value().map(|(&number, block)| (number, block.is_full()));
-        let number = match last {
-            Some((number, false)) => number,
-            Some((number, true)) => number + 1,
-            None => 0,
+    pub(super) fn apply(&mut self, key: ObjectKey, rendered: &Rendered) -> Applied {
+        debug_assert_eq!(rendered.ends.len(), self.families);
+        let Some(&place) = self.index.get(&key) else {
+            self.push(key, Arc::new(ObjectText::new(rendered)));
+            return Applied::Added;
         };
-        Arc::make_mut(self.blocks.entry(number).or_default()).push(key, rendered, &mut self.totals);
-        self.index.insert(key, number);
-        Applied::Added
+        let changed = match self.held(place) {
+            Held::Hot(hot) => hot.replace(place.slot, rendered),
+            Held::Sealed(_) if !is_sealable(rendered) => {
+                self.delete(key);
+                self.push(key, Arc::new(ObjectText::new(rendered)));
+                true
+            }
+            Held::Sealed(_) => {
+                let mut hashes = std::mem::take(&mut self.hashes);
+                hash_families(&rendered.text, &rendered.ends, self.seed, &mut hashes);
+                let Held::Sealed(sealed) = self.held(place) else { unreachable!("it was just seen") };
+                let changed = sealed.replace(place.slot, rendered, &hashes);
+                self.hashes = hashes;
+                changed
+            }
+        };
+        if changed { Applied::Changed } else { Applied::Unchanged }
+    }
+
+    /// Whether the object is there; and whether its text is what `rendered` says.
+    pub(super) fn compare(&self, key: ObjectKey, rendered: &Rendered, hashes: &mut Vec<u64>) -> Option<bool> {
+        let place = self.index.get(&key)?;
+        Some(match &self.blocks[&place.block] {
+            Held::Hot(hot) => hot.is(place.slot, rendered),
+            Held::Sealed(sealed) => {
+                hash_families(&rendered.text, &rendered.ends, self.seed, hashes);
+                sealed.is(place.slot, hashes)
+            }
+        })
     }
 
     /// Takes an object out; false if it was not there.
-    pub fn delete(&mut self, key: ObjectKey) -> bool {
-        let Some(number) = self.index.remove(&key) else { return false };
-        let block = self.blocks.get_mut(&number).expect("the index names blocks that exist");
-        Block::remove(block, key, &mut self.totals);
-        if block.is_empty() {
-            self.blocks.remove(&number);
+    pub(super) fn delete(&mut self, key: ObjectKey) -> bool {
+        let Some(place) = self.index.remove(&key) else { return false };
+        match self.held(place) {
+            Held::Hot(hot) => hot.remove(place.slot),
+            Held::Sealed(sealed) => sealed.remove(place.slot),
         }
         true
     }
 
     /// How many objects it holds.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.index.len()
     }
 
-    /// Whether it holds no object.
-    pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+    pub(super) fn contains(&self, key: ObjectKey) -> bool {
+        self.index.contains_key(&key)
     }
 
-    /// How many families each object has.
-    pub fn families(&self) -> usize {
-        self.totals.len()
+    /// Takes out every object that `keep` does not hold on to.
+    pub(super) fn retain(&mut self, mut keep: impl FnMut(ObjectKey) -> bool) {
+        let gone: Vec<ObjectKey> = self.index.keys().copied().filter(|&key| !keep(key)).collect();
+        for key in gone {
+            self.delete(key);
+        }
     }
 
-    /// An immutable view of it as it is now; shares all text.
-    pub fn snapshot(&self) -> Snapshot {
-        Snapshot { blocks: self.blocks.values().cloned().collect(), objects: self.len(), families: self.totals.clone() }
+    /// Adds all objects of a [sibling](Self::sibling), none of which may be here.
+    pub(super) fn append(&mut self, mut sibling: Self) {
+        debug_assert!(sibling.blocks.keys().all(|number| !self.blocks.contains_key(number)));
+        self.blocks.append(&mut sibling.blocks);
+        self.index.extend(sibling.index);
+        self.next = sibling.next;
+    }
+
+    /// Whether no block is sealed, so that showing readers a change is cheap.
+    pub(super) fn is_plain(&self) -> bool {
+        self.blocks.values().all(|held| matches!(held, Held::Hot(_)))
+    }
+
+    /// Bytes of text and changes that wait to be packed.
+    pub(super) fn unpacked_bytes(&self) -> usize {
+        let bytes = |held: &Held| match held {
+            Held::Hot(hot) => hot.bytes(),
+            Held::Sealed(sealed) => sealed.waiting_bytes(),
+        };
+        self.blocks.values().map(bytes).sum()
+    }
+
+    /// Packs what is full and quiet while there is more plain text than a set may have; for sets under construction,
+    /// which no reader sees.
+    pub(super) fn seal_full(&mut self, shop: &mut Workshop) {
+        let mut plain = self.hot_bytes();
+        for held in self.blocks.values_mut() {
+            let Held::Hot(hot) = held else { continue };
+            if plain <= self.plain_limit {
+                break;
+            }
+            if hot.is_full() && hot.is_sealable() && hot.len() > 0 {
+                plain -= hot.bytes();
+                *held = Held::Sealed(Sealed::seal(hot, self.families, self.seed, shop));
+            }
+        }
+    }
+
+    /// Brings the blocks in order and shows them as they are now.
+    pub(super) fn show(&mut self, pass: Pass) -> Snapshot {
+        let (families, seed) = (self.families, self.seed);
+        let mut work = self.plan(pass);
+        let threads = pass.threads.min(work.len() / BLOCKS_A_THREAD).max(1);
+        let share = work.len().div_ceil(threads).max(1);
+        std::thread::scope(|scope| {
+            let mut shares = work.chunks_mut(share);
+            let own = shares.next();
+            for share in shares {
+                scope.spawn(move || run(share, families, seed));
+            }
+            run(own.unwrap_or_default(), families, seed);
+        });
+        let apart: Vec<_> = work
+            .into_iter()
+            .filter_map(|(number, _, work)| match work {
+                Work::TakeApart(objects) => Some((number, objects)),
+                Work::Fold | Work::Seal => None,
+            })
+            .collect();
+        for (number, objects) in apart {
+            self.blocks.remove(&number);
+            for (key, object) in objects {
+                self.push(key, object);
+            }
+        }
+        self.blocks.retain(|_, held| match held {
+            Held::Hot(hot) => hot.len() > 0,
+            Held::Sealed(sealed) => sealed.len() > 0,
+        });
+        self.snapshot()
+    }
+
+    /// What is to be done to which block.
+    fn plan(&mut self, pass: Pass) -> Vec<(u32, &mut Held, Work)> {
+        let (mut plain, plain_limit) = (self.hot_bytes(), self.plain_limit);
+        let mut work = Vec::new();
+        for (&number, held) in &mut self.blocks {
+            let todo = match held {
+                Held::Hot(hot) if hot.len() == 0 => None,
+                Held::Hot(hot) if hot.is_full() && hot.len() < THIN => Some(Work::TakeApart(Vec::new())),
+                Held::Hot(hot) if hot.is_full() && plain > plain_limit && (hot.is_quiet() || pass.seal_all) => {
+                    let seal = hot.is_sealable();
+                    plain -= if seal { hot.bytes() } else { 0 };
+                    seal.then_some(Work::Seal)
+                }
+                Held::Hot(_) => None,
+                Held::Sealed(sealed) if !sealed.is_waiting() || sealed.len() == 0 => None,
+                Held::Sealed(sealed) if sealed.len() < THIN => Some(Work::TakeApart(Vec::new())),
+                Held::Sealed(_) => Some(Work::Fold),
+            };
+            work.extend(todo.map(|todo| (number, held, todo)));
+        }
+        work
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let mut totals = vec![Totals::default(); self.families];
+        let mut blocks = Vec::with_capacity(self.blocks.len());
+        for held in self.blocks.values_mut() {
+            let block = match held {
+                Held::Hot(hot) => hot.show(),
+                Held::Sealed(sealed) => Arc::clone(sealed.block()),
+            };
+            block.count(&mut totals);
+            blocks.push(block);
+        }
+        Snapshot::new(blocks, self.index.len(), totals)
+    }
+
+    fn hot_bytes(&self) -> usize {
+        let bytes = |held: &Held| match held {
+            Held::Hot(hot) => hot.bytes(),
+            Held::Sealed(_) => 0,
+        };
+        self.blocks.values().map(bytes).sum()
+    }
+
+    fn held(&mut self, place: Place) -> &mut Held {
+        self.blocks.get_mut(&place.block).expect("the index names blocks that exist")
+    }
+
+    fn push(&mut self, key: ObjectKey, object: Arc<ObjectText>) {
+        let open = self.blocks.last_entry().and_then(|entry| match entry.get() {
+            Held::Hot(hot) if !hot.is_full() => Some(*entry.key()),
+            Held::Hot(_) | Held::Sealed(_) => None,
+        });
+        let number = open.unwrap_or_else(|| {
+            self.next += 1;
+            self.next - 1
+        });
+        let held = self.blocks.entry(number).or_insert_with(|| Held::Hot(Hot::new(self.families)));
+        let Held::Hot(hot) = held else { unreachable!("an open block is hot") };
+        let slot = hot.push(key, object);
+        self.index.insert(key, Place { block: number, slot });
+    }
+}
+
+fn run(share: &mut [(u32, &mut Held, Work)], families: usize, seed: u64) {
+    let mut shop = Workshop::default();
+    for (_, held, work) in share {
+        match (&mut **held, work) {
+            (Held::Sealed(sealed), Work::Fold) => sealed.fold(&mut shop),
+            (Held::Sealed(sealed), Work::TakeApart(objects)) => *objects = sealed.unseal(&mut shop),
+            (Held::Hot(hot), Work::TakeApart(objects)) => {
+                *objects = hot.live().map(|(key, object)| (key, Arc::clone(object))).collect();
+            }
+            (Held::Hot(hot), Work::Seal) => **held = Held::Sealed(Sealed::seal(hot, families, seed, &mut shop)),
+            (Held::Hot(_), Work::Fold) | (Held::Sealed(_), Work::Seal) => {
+                unreachable!("the plan knows what each block is")
+            }
+        }
     }
 }

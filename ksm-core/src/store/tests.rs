@@ -1,12 +1,15 @@
-//! The store against a plain list, and what readers see when.
+//! The store against a plain map, what readers see when, and gzip members against other programs' readers.
+
+use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
 use super::*;
+use crate::view::ObjectMeta;
 
 const FAMILIES: usize = 3;
 
-fn rendered(families: [&str; FAMILIES]) -> Rendered {
+fn rendered(families: &[String]) -> Rendered {
     let mut out = Rendered::default();
     for family in families {
         out.text.extend_from_slice(family.as_bytes());
@@ -16,50 +19,187 @@ fn rendered(families: [&str; FAMILIES]) -> Rendered {
     out
 }
 
+fn three(families: [&str; FAMILIES]) -> Rendered {
+    rendered(&families.map(str::to_owned))
+}
+
 fn text(snapshot: &Snapshot, family: usize) -> String {
-    let mut out = Vec::new();
-    snapshot.blocks().iter().for_each(|block| block.append(family, &mut out));
+    let (mut out, mut reader) = (Vec::new(), TextReader::default());
+    snapshot.blocks().iter().for_each(|block| block.append(family, &mut reader, &mut out));
     String::from_utf8(out).unwrap()
 }
 
-fn key(number: u8) -> ObjectKey {
+fn key(number: u16) -> ObjectKey {
     ObjectKey::from_uid(&format!("uid-{number}"))
+}
+
+/// A store that seals every block it can.
+fn sealing_store() -> Store {
+    let mut store = Store::new(FAMILIES);
+    store.objects = Objects::new(FAMILIES).with_plain_limit(0);
+    store
+}
+
+/// As many lines of `b` as `value` says.
+fn lines(object: u16, value: u8) -> [String; FAMILIES] {
+    [
+        format!("a{{o=\"{object}\"}} {value}\n"),
+        (0..value).map(|i| format!("b{{o=\"{object}\",i=\"{i}\"}} 1\n")).collect(),
+        String::new(),
+    ]
+}
+
+fn fill(store: &mut Store, objects: impl IntoIterator<Item = u16>, value: u8) {
+    for object in objects {
+        store.apply(key(object), &rendered(&lines(object, value)));
+    }
+}
+
+fn sealed_blocks(snapshot: &Snapshot) -> usize {
+    snapshot.blocks().iter().filter(|block| !block.is_plain()).count()
 }
 
 #[test]
 fn readers_see_changes_only_once_published() {
-    let mut store = Store::new(FAMILIES);
-    let reader = store.reader();
-    store.apply(key(1), &rendered(["a 1\n", "", "c 1\n"]));
-    assert_eq!(reader.snapshot().objects(), 0);
-    store.publish();
-    let held = reader.snapshot();
-    store.apply(key(1), &rendered(["a 2\n", "", ""]));
-    store.publish();
-    assert_eq!((text(&held, 0), text(&held, 2)), ("a 1\n".into(), "c 1\n".into()));
-    assert_eq!((text(&reader.snapshot(), 0), text(&reader.snapshot(), 2)), ("a 2\n".into(), String::new()));
+    for mut store in [Store::new(FAMILIES), sealing_store()] {
+        let reader = store.reader();
+        fill(&mut store, 0..200, 1);
+        assert_eq!(reader.snapshot().objects(), 0);
+        store.publish();
+        let held = reader.snapshot();
+        store.apply(key(1), &three(["a 2\n", "", ""]));
+        store.delete(key(2));
+        store.publish();
+        assert!(text(&held, 0).contains("a{o=\"1\"} 1\na{o=\"2\"} 1\n"));
+        let now = reader.snapshot();
+        assert!(text(&now, 0).contains("a{o=\"0\"} 1\na 2\na{o=\"3\"} 1\n"));
+        assert!(!text(&now, 1).contains("o=\"1\""));
+        assert_eq!(now.objects(), 199);
+    }
 }
 
 #[test]
 fn a_replacement_is_invisible_until_swapped_in_whole() {
-    let mut store = Store::new(FAMILIES);
-    let reader = store.reader();
-    store.apply(key(1), &rendered(["a 1\n", "", ""]));
+    for mut store in [Store::new(FAMILIES), sealing_store()] {
+        let reader = store.reader();
+        fill(&mut store, 0..100, 1);
+        store.publish();
+        let mut relist = store.relist();
+        for object in 50..300 {
+            store.relist_apply(&mut relist, key(object), &rendered(&lines(object, (object % 3) as u8)));
+        }
+        assert_eq!(relist.len(), 250);
+        assert_eq!(text(&reader.snapshot(), 0), (0..100).map(|object| lines(object, 1)[0].clone()).collect::<String>());
+        store.replace(relist);
+        check(&(50..300).map(|object| (object, (object % 3) as u8)).collect(), &reader.snapshot());
+        assert_eq!(store.len(), 250);
+    }
+}
+
+#[test]
+fn an_aborted_replacement_changes_nothing() {
+    let mut store = sealing_store();
+    fill(&mut store, 0..100, 1);
     store.publish();
-    let mut next = store.replacement();
-    next.apply(key(2), &rendered(["b 1\n", "", ""]));
-    assert_eq!(text(&reader.snapshot(), 0), "a 1\n");
-    store.replace(next);
-    assert_eq!(text(&reader.snapshot(), 0), "b 1\n");
-    assert_eq!(store.len(), 1);
+    let before = text(&store.reader().snapshot(), 1);
+    let mut relist = store.relist();
+    store.relist_apply(&mut relist, key(5), &three(["x 1\n", "", ""]));
+    drop(relist);
+    fill(&mut store, 0..1, 1);
+    store.publish();
+    assert_eq!(text(&store.reader().snapshot(), 1), before);
 }
 
 #[test]
 fn the_same_text_again_is_no_change() {
-    let mut objects = Objects::new(FAMILIES);
-    assert_eq!(objects.apply(key(1), &rendered(["a 1\n", "b 1\n", ""])), Applied::Added);
-    assert_eq!(objects.apply(key(1), &rendered(["a 1\n", "b 1\n", ""])), Applied::Unchanged);
-    assert_eq!(objects.apply(key(1), &rendered(["a 1\nb 1\n", "", ""])), Applied::Changed);
+    for mut objects in [Objects::new(FAMILIES), Objects::new(FAMILIES).with_plain_limit(0)] {
+        for object in 0..BLOCK_OBJECTS as u16 {
+            assert_eq!(objects.apply(key(object), &three(["a 1\n", "b 1\n", ""])), Applied::Added);
+        }
+        objects.show(Pass { threads: 1, seal_all: true });
+        assert_eq!(objects.apply(key(1), &three(["a 1\n", "b 1\n", ""])), Applied::Unchanged);
+        // The same lines, the second of which has moved to another family.
+        assert_eq!(objects.apply(key(1), &three(["a 1\nb 1\n", "", ""])), Applied::Changed);
+    }
+}
+
+#[test]
+fn full_blocks_are_sealed_once_they_are_quiet() {
+    let mut store = sealing_store();
+    let reader = store.reader();
+    fill(&mut store, 0..100, 1);
+    store.publish();
+    assert_eq!(sealed_blocks(&reader.snapshot()), 0, "new objects are likely to change again");
+    fill(&mut store, 99..100, 2);
+    store.publish();
+    assert_eq!(sealed_blocks(&reader.snapshot()), 1);
+    assert_eq!(reader.snapshot().blocks().len(), 2);
+}
+
+#[test]
+fn small_sets_stay_plain() {
+    let mut store = Store::new(FAMILIES);
+    for value in 0..5 {
+        fill(&mut store, 0..1000, value);
+        store.publish();
+    }
+    assert!(store.is_cheap());
+    assert_eq!(sealed_blocks(&store.reader().snapshot()), 0);
+}
+
+#[test]
+fn blocks_that_thin_out_are_merged() {
+    let mut store = sealing_store();
+    fill(&mut store, 0..640, 1);
+    store.publish();
+    fill(&mut store, 639..640, 2);
+    store.publish();
+    for object in (0..640).filter(|object| object % 8 != 0) {
+        store.delete(key(object));
+    }
+    store.publish();
+    store.apply(key(0), &three(["a 9\n", "", ""]));
+    store.publish();
+    let snapshot = store.reader().snapshot();
+    assert_eq!(snapshot.objects(), 80);
+    assert!(snapshot.blocks().len() <= 3, "{} blocks for 80 objects", snapshot.blocks().len());
+    assert_eq!(text(&snapshot, 0).lines().count(), 80);
+}
+
+#[test]
+fn what_waits_is_bounded_though_nobody_reads() {
+    let mut store = sealing_store();
+    let big = "x 1\n".repeat(30_000);
+    for object in 0..BLOCK_OBJECTS as u16 * 2 {
+        store.apply(key(object), &three([&big, "", ""]));
+    }
+    assert!(store.is_swollen());
+    store.publish();
+    assert!(!store.is_swollen());
+    assert_eq!(sealed_blocks(&store.reader().snapshot()), 2, "quiet or not");
+}
+
+#[test]
+fn an_object_too_large_to_seal_is_served_all_the_same() {
+    let mut store = sealing_store();
+    fill(&mut store, 0..64, 1);
+    store.publish();
+    fill(&mut store, 64..65, 1);
+    store.publish();
+    let many = "b 1\n".repeat(70_000);
+    store.apply(key(3), &three(["a 3\n", &many, ""]));
+    store.publish();
+    fill(&mut store, 65..200, 1);
+    for value in 0..3 {
+        fill(&mut store, 199..200, value);
+        store.publish();
+    }
+    let snapshot = store.reader().snapshot();
+    assert_eq!(snapshot.totals()[1].samples, 70_000 + 198 + 2);
+    assert!(text(&snapshot, 1).contains(&many));
+    store.apply(key(3), &three(["a 3\n", "", ""]));
+    store.publish();
+    assert_eq!(store.reader().snapshot().totals()[1].samples, 198 + 2);
 }
 
 #[test]
@@ -77,93 +217,156 @@ fn keys_tell_uids_apart_and_fall_back_to_names() {
     assert_ne!(ObjectKey::new(&meta("", "a", "b")), ObjectKey::new(&meta("", "a", "c")));
 }
 
-use crate::view::ObjectMeta;
-
 #[derive(Clone, Debug)]
 enum Step {
-    Apply(u8, u8),
-    Delete(u8),
+    Apply(u16, u8),
+    Delete(u16),
     Publish,
-    Replace(Vec<(u8, u8)>),
+    /// Listed, taken out again, and whether the list is complete.
+    Relist(Vec<(u16, u8)>, Vec<u16>, bool),
+    Pack,
 }
 
-fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![
-        8 => (any::<u8>(), 0..4_u8).prop_map(|(object, value)| Step::Apply(object, value)),
-        4 => any::<u8>().prop_map(Step::Delete),
-        1 => Just(Step::Publish),
-        1 => prop::collection::vec((any::<u8>(), 0..4_u8), 0..200).prop_map(Step::Replace),
-    ]
+const OBJECTS: u16 = 400;
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let object = || 0..OBJECTS;
+    let listed = (any::<u64>(), 0..100_u64, prop::collection::vec((object(), 0..4_u8), 0..60));
+    let relist = listed.prop_map(|(seed, percent, changed)| {
+        // Most objects are in a list, and most of these are what they were.
+        let kept = (0..OBJECTS).filter(|&object| (u64::from(object) ^ seed).wrapping_mul(0x9e37_79b9) % 100 < percent);
+        kept.map(|object| (object, 1)).chain(changed).collect::<Vec<_>>()
+    });
+    let step = prop_oneof![
+        20 => (object(), 0..4_u8).prop_map(|(object, value)| Step::Apply(object, value)),
+        20 => object().prop_map(Step::Delete),
+        6 => Just(Step::Publish),
+        2 => Just(Step::Pack),
+        2 => (relist, prop::collection::vec(object(), 0..9), any::<bool>())
+            .prop_map(|(listed, out, complete)| Step::Relist(listed, out, complete)),
+    ];
+    prop::collection::vec(step, 0..250)
 }
 
-fn lines(object: u8, value: u8) -> [String; FAMILIES] {
-    [
-        format!("a{{o=\"{object}\"}} {value}\n"),
-        (0..value).map(|i| format!("b{{o=\"{object}\",i=\"{i}\"}} 1\n")).collect(),
-        String::new(),
-    ]
-}
+/// What the store must equal: the value of each object.
+type Model = BTreeMap<u16, u8>;
 
-/// What the store must equal: objects in order of arrival.
-#[derive(Clone, Default)]
-struct Model(Vec<(u8, u8)>);
-
-impl Model {
-    fn apply(&mut self, object: u8, value: u8) {
-        match self.0.iter_mut().find(|(other, _)| *other == object) {
-            Some(entry) => entry.1 = value,
-            None => self.0.push((object, value)),
-        }
+fn check(model: &Model, snapshot: &Snapshot) {
+    assert_eq!(snapshot.objects(), model.len());
+    assert_eq!(snapshot.blocks().iter().map(|block| block.len()).sum::<usize>(), model.len());
+    for family in 0..FAMILIES {
+        let shown = text(snapshot, family);
+        let totals = Totals { bytes: shown.len() as u64, samples: shown.matches('\n').count() as u64 };
+        assert_eq!(snapshot.totals()[family], totals);
+        let mut shown: Vec<&str> = shown.lines().collect();
+        let expected: Vec<String> =
+            model.iter().map(|(&object, &value)| lines(object, value)[family].clone()).collect();
+        let mut expected: Vec<&str> = expected.iter().flat_map(|lines| lines.lines()).collect();
+        shown.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(shown, expected);
     }
+}
 
-    fn check(&self, snapshot: &Snapshot) {
-        assert_eq!(snapshot.objects(), self.0.len());
-        for family in 0..FAMILIES {
-            let expected: String = self.0.iter().map(|&(object, value)| lines(object, value)[family].clone()).collect();
-            let totals = snapshot.totals()[family];
-            assert_eq!(totals, Totals { bytes: expected.len() as u64, samples: expected.matches('\n').count() as u64 });
-            assert_eq!(text(snapshot, family), expected);
-        }
+/// The packed text, unpacked as one gzip member, is the plain text.
+fn check_packed(snapshot: &Snapshot) {
+    for family in 0..FAMILIES {
+        let totals = snapshot.packed_totals()[family];
+        let mut member = GZIP_HEADER.to_vec();
+        snapshot.blocks().iter().for_each(|block| member.extend_from_slice(block.packed().piece(family).data));
+        assert_eq!(member.len() as u64, GZIP_HEADER.len() as u64 + totals.bytes);
+        member.extend_from_slice(&FINAL);
+        member.extend_from_slice(&gzip_trailer(totals.crc, snapshot.totals()[family].bytes));
+        assert_eq!(gunzip(&member), text(snapshot, family).into_bytes());
     }
+}
+
+/// Reads a gzip member, checksum and length included.
+fn gunzip(member: &[u8]) -> Vec<u8> {
+    use std::io::Read;
+    let mut out = Vec::new();
+    flate2::read::GzDecoder::new(member).read_to_end(&mut out).expect("one whole gzip member");
+    out
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(96))]
     #[test]
-    fn any_steps_equal_a_plain_list(steps in prop::collection::vec(step(), 0..400)) {
-        let mut store = Store::new(FAMILIES);
+    fn any_steps_equal_a_plain_map(steps in steps(), seals in any::<bool>(), threads in 1..4_usize) {
+        let mut store = if seals { sealing_store() } else { Store::new(FAMILIES) }.with_threads(threads);
         let reader = store.reader();
-        let (mut model, mut published) = (Model::default(), Model::default());
-        let text = |(object, value)| { let [a, b, c] = lines(object, value); rendered([&a, &b, &c]) };
+        fill(&mut store, 0..OBJECTS, 1);
+        store.publish();
+        store.delete(key(0));
+        store.publish();
+        let mut model: Model = (1..OBJECTS).map(|object| (object, 1)).collect();
+        let mut published = model.clone();
         for step in steps {
             match step {
                 Step::Apply(object, value) => {
-                    store.apply(key(object), &text((object, value)));
-                    model.apply(object, value);
+                    let expected = match model.insert(object, value) {
+                        None => Applied::Added,
+                        Some(before) if before == value => Applied::Unchanged,
+                        Some(_) => Applied::Changed,
+                    };
+                    prop_assert_eq!(store.apply(key(object), &rendered(&lines(object, value))), expected);
                 }
                 Step::Delete(object) => {
-                    let there = model.0.iter().any(|&(other, _)| other == object);
-                    prop_assert_eq!(store.delete(key(object)), there);
-                    model.0.retain(|&(other, _)| other != object);
+                    prop_assert_eq!(store.delete(key(object)), model.remove(&object).is_some());
                 }
                 Step::Publish => {
                     store.publish();
                     published = model.clone();
+                    check(&published, &reader.snapshot());
                 }
-                Step::Replace(objects) => {
-                    let mut next = store.replacement();
-                    model = Model::default();
-                    for (object, value) in objects {
-                        next.apply(key(object), &text((object, value)));
-                        model.apply(object, value);
+                Step::Pack => check_packed(&reader.snapshot()),
+                Step::Relist(listed, out, complete) => {
+                    let mut relist = store.relist();
+                    let mut new = Model::new();
+                    for (object, value) in listed {
+                        store.relist_apply(&mut relist, key(object), &rendered(&lines(object, value)));
+                        new.insert(object, value);
                     }
-                    store.replace(next);
-                    published = model.clone();
+                    for object in out {
+                        store.relist_delete(&mut relist, key(object));
+                        new.remove(&object);
+                    }
+                    prop_assert_eq!(relist.len(), new.len());
+                    if complete {
+                        store.replace(relist);
+                        model = new;
+                        published = model.clone();
+                    }
                 }
             }
-            published.check(&reader.snapshot());
+            prop_assert_eq!(store.len(), model.len());
+            prop_assert_eq!(reader.snapshot().objects(), published.len());
         }
+        check(&published, &reader.snapshot());
         store.publish();
-        model.check(&reader.snapshot());
+        check(&model, &reader.snapshot());
+        check_packed(&reader.snapshot());
     }
+}
+
+#[test]
+fn lengths_in_a_gzip_trailer_are_modulo_two_to_the_32() {
+    assert_eq!(gzip_trailer(0x0102_0304, (1 << 32) + 5), [4, 3, 2, 1, 5, 0, 0, 0]);
+    assert_eq!(gzip_trailer(0, u64::from(u32::MAX))[4..], [0xff; 4]);
+}
+
+#[test]
+fn checksums_combine_past_four_gibibytes() {
+    // One piece of a MiB, repeated: the checksum of the whole by combining, and by reading it all.
+    let piece = vec![b'x'; 1 << 20];
+    let once = zlib_rs::crc32::crc32(0, &piece);
+    let (mut combined, mut doubled, mut length) = (once, once, piece.len() as u64);
+    while length <= 1 << 32 {
+        doubled = crc32_combine(doubled, doubled, length);
+        length *= 2;
+    }
+    for _ in 1..length / piece.len() as u64 {
+        combined = crc32_combine(combined, once, piece.len() as u64);
+    }
+    assert_eq!(combined, doubled);
 }

@@ -2,6 +2,7 @@
 
 mod backoff;
 mod error;
+mod freshness;
 mod progress;
 mod request;
 mod session;
@@ -13,6 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing::{Instrument, info_span};
 
+pub use freshness::Freshness;
 pub use progress::{Count, Filtering, Phase, Progress};
 
 use crate::family::Plan;

@@ -3,6 +3,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
+use super::Freshness;
+
 /// A number that only grows.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
@@ -82,6 +84,12 @@ pub struct Progress {
     pub last_event_ms: Count,
     /// How long the first list took, from the first request to its end, in milliseconds.
     pub sync_duration_ms: Count,
+    /// Passes that showed readers changes to packed text.
+    pub passes: Count,
+    /// Time they took, in microseconds.
+    pub passes_us: Count,
+    /// Whether readers see all that was read.
+    pub freshness: Freshness,
     synced: AtomicBool,
     refused: AtomicBool,
     filtering: AtomicU8,

@@ -29,7 +29,7 @@ use crate::chain::chain;
 use crate::family::Plan;
 use crate::resource::{AnyResource, Rendered};
 use crate::shard::Shard;
-use crate::store::{ObjectKey, Objects, Store};
+use crate::store::{ObjectKey, Relist, Store};
 use crate::view::{DecodeError, Encoding};
 
 /// A streamed list that brings no object for this long and does not say that it is complete never will
@@ -66,7 +66,7 @@ pub(super) struct Session {
 /// A list read to its end.
 struct Listed {
     target: Target,
-    objects: Objects,
+    relist: Relist,
     /// Version to watch from.
     version: String,
     /// The stream that goes on with the changes, if the list was streamed.
@@ -152,7 +152,7 @@ impl Session {
     }
 
     async fn paged_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
-        let mut objects = self.store.replacement();
+        let mut relist = self.store.relist();
         let (mut version, mut token) = (None, None::<String>);
         loop {
             let page = match &token {
@@ -161,9 +161,10 @@ impl Session {
                 None => Page::First,
             };
             let request = target.list(page);
-            let reader = &mut self.reader;
+            let (reader, store) = (&mut self.reader, &self.store);
             let meta = page_of(&self.client, &self.progress, request, &mut |encoding, bytes| {
-                reader.added(&mut objects, encoding, bytes).map(drop)
+                let mut apply = |key, rendered: &Rendered| store.relist_apply(&mut relist, key, rendered);
+                reader.added(&mut apply, encoding, bytes).map(drop)
             })
             .await?;
             // All pages are of the version of the first.
@@ -173,14 +174,14 @@ impl Session {
             }
             token = Some(meta.continue_token);
         }
-        Ok(Listed { target: target.clone(), objects, version: version.unwrap_or_default(), stream: None })
+        Ok(Listed { target: target.clone(), relist, version: version.unwrap_or_default(), stream: None })
     }
 
     async fn streamed_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
         let request = target.stream(self.use_cache, watch_seconds());
         let mut stream = WatchStream::new(Answer::open(&self.client, request, WATCH_IDLE).await?);
         let encoding = stream.encoding();
-        let mut objects = self.store.replacement();
+        let mut relist = self.store.relist();
         let mut last_object = Instant::now();
         loop {
             let item = timeout_at(last_object + STREAM_QUIET, stream.next(&self.progress));
@@ -194,14 +195,16 @@ impl Session {
                     let meta = decode_meta(encoding, &object)?;
                     if meta.annotations.get(INITIAL_EVENTS_END).is_some_and(|value| value == "true") {
                         let (target, version) = (target.clone(), meta.resource_version);
-                        return Ok(Listed { target, objects, version, stream: Some(stream) });
+                        return Ok(Listed { target, relist, version, stream: Some(stream) });
                     }
                 }
                 Event::Object { kind: EventKind::Deleted, object } => {
-                    objects.delete(ObjectKey::new(&decode_meta(encoding, &object)?));
+                    self.store.relist_delete(&mut relist, ObjectKey::new(&decode_meta(encoding, &object)?));
                 }
                 Event::Object { object, .. } => {
-                    self.reader.added(&mut objects, encoding, &object)?;
+                    let store = &self.store;
+                    let mut apply = |key, rendered: &Rendered| store.relist_apply(&mut relist, key, rendered);
+                    self.reader.added(&mut apply, encoding, &object)?;
                     last_object = Instant::now();
                 }
                 Event::Error(status) => return Err(WatchError::from_event(status)),
@@ -211,8 +214,8 @@ impl Session {
 
     /// Swaps the list in and keeps up with changes until the list must be read anew.
     async fn follow(&mut self, listed: Listed) {
-        let Listed { target, objects, mut version, mut stream } = listed;
-        self.swap_in(objects);
+        let Listed { target, relist, mut version, mut stream } = listed;
+        self.swap_in(relist);
         loop {
             self.progress.set_phase(Phase::Watching);
             let opened = Instant::now();
@@ -227,7 +230,7 @@ impl Session {
                 Ok(stream) => self.read_events(stream, &mut version).await,
                 Err(error) => Err(error),
             };
-            self.store.publish();
+            self.publish();
             let fruitless = self.progress.events.get() == before && opened.elapsed() < SHORTEST_WATCH;
             match result {
                 Ok(()) => {
@@ -256,9 +259,34 @@ impl Session {
         }
     }
 
-    fn swap_in(&mut self, objects: Objects) {
+    /// Shows readers all that was read.
+    fn publish(&mut self) {
+        if self.store.is_changed() {
+            let cheap = self.store.is_cheap();
+            let started = std::time::Instant::now();
+            self.on_this_thread(cheap, Store::publish);
+            if !cheap {
+                self.progress.passes.add(1);
+                self.progress.passes_us.add(u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX));
+            }
+        }
+        self.progress.freshness.note_shown();
+    }
+
+    /// Does something to the store that may take a while, letting other tasks move to other threads meanwhile.
+    fn on_this_thread(&mut self, cheap: bool, work: impl FnOnce(&mut Store)) {
+        let store = &mut self.store;
+        if cheap || store.threads() == 1 {
+            work(store);
+        } else {
+            tokio::task::block_in_place(|| work(store));
+        }
+    }
+
+    fn swap_in(&mut self, relist: Relist) {
         let now = now_ms();
-        self.store.replace(objects);
+        self.on_this_thread(false, |store| store.replace(relist));
+        self.progress.freshness.note_shown();
         self.progress.lists_succeeded.add(1);
         self.progress.last_list_ms.set(now);
         self.progress.last_event_ms.set(now);
@@ -279,10 +307,19 @@ impl Session {
         let encoding = stream.encoding();
         self.reader.failures = 0;
         loop {
-            let event = match stream.next(&self.progress).await? {
+            let item = tokio::select! {
+                item = stream.next(&self.progress) => item?,
+                () = self.progress.freshness.wanted() => {
+                    self.publish();
+                    continue;
+                }
+            };
+            let event = match item {
                 Item::Event(event) => event,
                 Item::Drained => {
-                    self.store.publish();
+                    if self.store.is_cheap() || self.store.is_swollen() {
+                        self.publish();
+                    }
                     continue;
                 }
                 Item::End => return Ok(()),
@@ -303,15 +340,25 @@ impl Session {
                         return Err(WatchError::NoMetadata);
                     }
                     self.store.delete(ObjectKey::new(&meta));
+                    self.note_change();
                     *version = meta.resource_version;
                 }
                 EventKind::Added | EventKind::Modified => {
-                    if let Some(object_version) = self.reader.added(&mut self.store, encoding, &object)? {
+                    let store = &mut self.store;
+                    let mut apply = |key, rendered: &Rendered| drop(store.apply(key, rendered));
+                    if let Some(object_version) = self.reader.added(&mut apply, encoding, &object)? {
                         *version = object_version;
                     }
+                    self.note_change();
                 }
             }
             self.progress.events.add(1);
+        }
+    }
+
+    fn note_change(&self) {
+        if self.store.is_changed() {
+            self.progress.freshness.note_change();
         }
     }
 
@@ -348,21 +395,7 @@ impl Session {
 }
 
 /// Where decoded objects go: a list under construction, or the store.
-trait Sink {
-    fn apply(&mut self, key: ObjectKey, rendered: &Rendered);
-}
-
-impl Sink for Objects {
-    fn apply(&mut self, key: ObjectKey, rendered: &Rendered) {
-        Objects::apply(self, key, rendered);
-    }
-}
-
-impl Sink for Store {
-    fn apply(&mut self, key: ObjectKey, rendered: &Rendered) {
-        Store::apply(self, key, rendered);
-    }
-}
+type Sink<'a> = dyn FnMut(ObjectKey, &Rendered) + 'a;
 
 /// Turns encoded objects into text.
 struct ObjectReader {
@@ -377,7 +410,7 @@ struct ObjectReader {
 impl ObjectReader {
     /// Puts an object that is new or has changed into `sink`, if this shard owns it. Returns its resource version, or
     /// `None` if it does not decode: that is counted and logged, costs only this object, and what was served of it stays.
-    fn added(&mut self, sink: &mut impl Sink, encoding: Encoding, bytes: &[u8]) -> Result<Option<String>, WatchError> {
+    fn added(&mut self, sink: &mut Sink<'_>, encoding: Encoding, bytes: &[u8]) -> Result<Option<String>, WatchError> {
         let shard = self.shard;
         let mut identity = None;
         let mut admit = |meta: &crate::view::ObjectMeta| {
@@ -394,7 +427,7 @@ impl ObjectReader {
         .unwrap_or_else(|_| Err(DecodeError::new("a generator panicked")));
         match (rendered, identity) {
             (Ok(true), Some((key, version))) => {
-                sink.apply(key, &self.rendered);
+                sink(key, &self.rendered);
                 Ok(Some(version))
             }
             (Ok(_), Some((_, version))) => {
