@@ -56,7 +56,7 @@ impl Block {
     pub fn append(&self, family: usize, reader: &mut TextReader, out: &mut Vec<u8>) {
         match &self.text {
             Text::Plain { objects, .. } => {
-                objects.iter().for_each(|object| out.extend_from_slice(object.family(family)))
+                objects.iter().for_each(|object| out.extend_from_slice(object.family(family)));
             }
             Text::Packed(packed) => packed.inflate(family, reader, out),
         }

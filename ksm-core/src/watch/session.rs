@@ -345,7 +345,9 @@ impl Session {
                 }
                 EventKind::Added | EventKind::Modified => {
                     let store = &mut self.store;
-                    let mut apply = |key, rendered: &Rendered| drop(store.apply(key, rendered));
+                    let mut apply = |key, rendered: &Rendered| {
+                        store.apply(key, rendered);
+                    };
                     if let Some(object_version) = self.reader.added(&mut apply, encoding, &object)? {
                         *version = object_version;
                     }
