@@ -1,0 +1,100 @@
+//! What a field-by-field walk cannot know: fields that only mean something together, and combinations that crash the
+//! exporter that ours is compared with.
+//!
+//! Fields are brought together most of the time only, so that the loose ends of the walk stay in view.
+
+use serde_json::{Value, json};
+
+use super::{values::pick, walk::Walk};
+
+/// Makes sense of an object of that kind.
+pub(super) fn make(kind: &str, object: &mut Value, walk: &mut Walk) {
+    match kind {
+        "Pod" => pod(object, walk),
+        "Deployment" => deployment(object, walk),
+        "Ingress" => ingress(object, walk),
+        "HorizontalPodAutoscaler" => autoscaler(object, walk),
+        _ => {}
+    }
+}
+
+/// Statuses are about containers that are there, each in one state.
+fn pod(pod: &mut Value, walk: &mut Walk) {
+    for (containers, statuses, prefix) in [
+        ("/spec/containers", "/status/containerStatuses", "c"),
+        ("/spec/initContainers", "/status/initContainerStatuses", "i"),
+    ] {
+        for (index, container) in list(pod, containers).iter_mut().enumerate() {
+            if walk.chance(0.85) {
+                container["name"] = format!("{prefix}{index}").into();
+            }
+        }
+        for (index, status) in list(pod, statuses).iter_mut().enumerate() {
+            if walk.chance(0.85) {
+                status["name"] = format!("{prefix}{index}").into();
+            }
+            for state in ["state", "lastState"] {
+                if let Some(state) = status.get_mut(state).filter(|_| walk.chance(0.8)) {
+                    keep_one(state, walk);
+                }
+            }
+        }
+    }
+}
+
+/// A rolling update is a share of replicas.
+fn deployment(deployment: &mut Value, walk: &mut Walk) {
+    if let Some(spec) = deployment.get_mut("spec").filter(|_| walk.chance(0.8)) {
+        spec["replicas"] = json!(pick(walk.random(), &[0, 1, 3, 10, 33, i32::MAX]));
+    }
+}
+
+/// A path of an Ingress with neither kind of backend crashes the other exporter.
+fn ingress(ingress: &mut Value, walk: &mut Walk) {
+    for rule in list(ingress, "/spec/rules") {
+        for path in list(rule, "/http/paths") {
+            if !path["backend"]["service"].is_object() && !path["backend"]["resource"].is_object() {
+                let key = if walk.chance(0.5) { "service" } else { "resource" };
+                let value = walk.at(&format!("spec.rules.http.paths.backend.{key}"));
+                path["backend"][key] = value.expect("a backend has both fields");
+            }
+        }
+    }
+}
+
+/// Types of metrics, and the source that goes with each.
+const SOURCES: [(&str, &str); 5] = [
+    ("Object", "object"),
+    ("Pods", "pods"),
+    ("Resource", "resource"),
+    ("ContainerResource", "containerResource"),
+    ("External", "external"),
+];
+
+/// In the spec, a known type without its source crashes the other exporter; in the status it may be missing.
+fn autoscaler(autoscaler: &mut Value, walk: &mut Walk) {
+    for (metrics, share) in [("spec.metrics", 1.0), ("status.currentMetrics", 0.7)] {
+        for metric in list(autoscaler, &format!("/{}", metrics.replace('.', "/"))) {
+            let Some((_, source)) = SOURCES.iter().find(|(name, _)| metric["type"] == *name) else { continue };
+            if !metric[source].is_object() && walk.chance(share) {
+                metric[source] = walk.at(&format!("{metrics}.{source}")).expect("a metric has every source");
+            }
+        }
+    }
+}
+
+/// The items of the list at a JSON pointer; none if it is absent.
+fn list<'a>(value: &'a mut Value, pointer: &str) -> &'a mut [Value] {
+    value.pointer_mut(pointer).and_then(Value::as_array_mut).map(Vec::as_mut_slice).unwrap_or_default()
+}
+
+/// Leaves one of the fields that an object has.
+fn keep_one(value: &mut Value, walk: &mut Walk) {
+    let Some(object) = value.as_object_mut().filter(|object| object.len() > 1) else { return };
+    let keep = walk.random().usize(..object.len());
+    let mut index = 0;
+    object.retain(|_, _| {
+        index += 1;
+        index - 1 == keep
+    });
+}
