@@ -70,6 +70,10 @@ fn percentages_round_the_way_asked() {
     assert_eq!(count.scaled(10, Rounding::Up), Some(4));
     let huge: IntOrString = serde_json::from_str("\"3000000000%\"").unwrap();
     assert_eq!(huge.scaled(3, Rounding::Up), Some(90_000_000));
+    let absurd: IntOrString = serde_json::from_str("\"9999999999%\"").unwrap();
+    assert_eq!(absurd.scaled(i32::MAX, Rounding::Up), Some(214_748_364_678_525_184));
+    let negative: IntOrString = serde_json::from_str("\"-10%\"").unwrap();
+    assert_eq!([Rounding::Down, Rounding::Up].map(|rounding| negative.scaled(33, rounding)), [Some(-4), Some(-3)]);
     for text in ["\"abc%\"", "\"4\"", "\"\""] {
         let other: IntOrString = serde_json::from_str(text).unwrap();
         assert_eq!(other.scaled(10, Rounding::Up), None, "{text}");

@@ -102,6 +102,8 @@ fn identify(object: &mut Value, resource: &Resource, name: &str, walk: &mut walk
     metadata["uid"] = uid.into();
     if resource.namespaced {
         metadata["namespace"] = namespace.into();
+    } else if let Some(metadata) = metadata.as_object_mut() {
+        metadata.remove("namespace");
     }
 }
 

@@ -157,11 +157,16 @@ impl Walk {
             Shape::Map => {
                 let length = self.length() + usize::from(pools::is_copied(&self.path)) * 2;
                 let keys = pools::keys(self.resource.kind, &self.path, field.message());
-                let entry = |walk: &mut Self| {
-                    let key = values::pick(&mut walk.random, keys).to_owned();
-                    (key, walk.one(field))
-                };
-                (0..length).map(|_| entry(self)).collect::<Map<String, Value>>().into()
+                let mut entries = Map::new();
+                for _ in 0..length {
+                    let at = self.random.usize(..keys.len());
+                    // Keys that collide stand side by side.
+                    let together = usize::from(self.random.u8(..4) == 0);
+                    for key in keys.iter().skip(at).take(1 + together) {
+                        entries.insert((*key).to_owned(), self.one(field));
+                    }
+                }
+                entries.into()
             }
         }
     }
