@@ -203,12 +203,17 @@ fn has_quantity(object: &Value, fits: impl Fn(f64) -> bool) -> bool {
 
 /// Whether the number that is there is this quantity, and it does not fit.
 fn is_wide(quantity: f64, difference: &Difference) -> bool {
-    quantity.abs() > WIDE && difference.found == Some(quantity)
+    quantity.abs() > WIDE && is_near(difference.found.unwrap_or(f64::NAN), quantity)
+}
+
+/// Equal but for the last digit.
+fn is_near(a: f64, b: f64) -> bool {
+    (a - b).abs() <= a.abs() * 2.0 * f64::EPSILON
 }
 
 fn is_last_digit(difference: &Difference) -> bool {
     let (found, wanted) = (difference.found.unwrap_or(f64::NAN), difference.wanted[0]);
-    found.abs() > LONG && (found - wanted).abs() <= found.abs() * 2.0 * f64::EPSILON
+    found.abs() > LONG && is_near(found, wanted)
 }
 
 /// Whether the number that is there is this negative quantity in whole units or in thousandths, and the other is what
