@@ -5,6 +5,7 @@
 mod cargo;
 mod cli;
 mod demo;
+mod docs;
 mod e2e;
 mod exporter;
 mod exposition;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = interrupt::install().and_then(|()| match &cli.command {
         Command::Demo(arguments) => demo::run(arguments),
+        Command::Docs(arguments) => docs::run(arguments),
         Command::E2e(arguments) => e2e::run(arguments),
         Command::Manifests(arguments) => manifests::run(arguments),
         Command::Test(arguments) => test::run(arguments),
