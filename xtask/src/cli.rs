@@ -26,6 +26,8 @@ pub enum Command {
     Tidy,
     /// Writes the RBAC rules in deploy/ from the table of resources
     Manifests(ManifestsArgs),
+    /// Writes docs/metrics.md from the table of resources
+    Docs(DocsArgs),
     /// Builds the real components that `e2e` runs against (needs Go) and keeps them in a cache
     Tools(ToolsArgs),
     /// Compares the binaries with the reference on a real API server, through restarts and bad input (needs Go once)
@@ -58,6 +60,14 @@ pub struct DemoArgs {
 #[derive(Args)]
 pub struct ManifestsArgs {
     /// Write nothing; fail if a file is not what it should be
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Arguments of `cargo xtask docs`.
+#[derive(Args)]
+pub struct DocsArgs {
+    /// Write nothing; fail if the page is not what it should be
     #[arg(long)]
     pub check: bool,
 }

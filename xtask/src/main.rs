@@ -7,6 +7,7 @@ mod cli;
 mod compare;
 mod conformance;
 mod demo;
+mod docs;
 mod e2e;
 mod exporter;
 mod exposition;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
     let outcome = interrupt::install().and_then(|()| match &cli.command {
         Command::Conformance(arguments) => conformance::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
+        Command::Docs(arguments) => docs::run(arguments),
         Command::E2e(arguments) => e2e::run(arguments),
         Command::Manifests(arguments) => manifests::run(arguments),
         Command::Test(arguments) => test::run(arguments),
