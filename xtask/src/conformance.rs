@@ -7,6 +7,7 @@ mod judge;
 mod objects;
 mod quantity;
 mod reasons;
+mod schedule;
 mod sides;
 
 use std::collections::BTreeMap;

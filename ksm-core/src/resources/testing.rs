@@ -84,7 +84,8 @@ fn render(resource: &dyn AnyResource, options: &Options, yaml: &str, headers: bo
     String::from_utf8(text).unwrap()
 }
 
-fn protobuf(resource: &dyn AnyResource, mut object: serde_json::Value) -> Vec<u8> {
+/// The object as an API server would send it in protobuf.
+pub(crate) fn protobuf(resource: &dyn AnyResource, mut object: serde_json::Value) -> Vec<u8> {
     let descriptor = resource.descriptor();
     let api_version = match descriptor.group {
         "" => descriptor.version.to_owned(),

@@ -8,6 +8,7 @@ fn quantity(text: &str) -> Quantity {
 
 #[test]
 fn whole_units_are_rounded_up() {
+    // R11, https://github.com/kubernetes/kube-state-metrics/issues/2541
     for (text, value) in [
         ("0", 0.0),
         ("100m", 1.0),
@@ -37,6 +38,7 @@ fn whole_units_are_rounded_up() {
 
 #[test]
 fn cores_are_rounded_up_to_a_thousandth() {
+    // R11, https://github.com/kubernetes/kube-state-metrics/issues/2541
     for (text, value) in [
         ("1e3", 1000.0),
         ("100m", 0.1),
@@ -89,6 +91,7 @@ fn text_that_is_no_quantity_has_no_value() {
 
 #[test]
 fn percentages_round_the_way_asked() {
+    // R06, https://github.com/kubernetes/kube-state-metrics/issues/3083
     let percent: IntOrString = serde_json::from_str("\"25%\"").unwrap();
     assert_eq!(percent.scaled(10, Rounding::Down), Some(2));
     assert_eq!(percent.scaled(10, Rounding::Up), Some(3));

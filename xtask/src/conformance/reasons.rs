@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::quantity;
+use super::{quantity, schedule};
 use crate::compare::{Difference, Kind, same_number};
 
 /// Why something differs.
@@ -63,6 +63,36 @@ pub static REASONS: &[Reason] = &[
         },
     },
     Reason {
+        name: "schedules that never come",
+        why: "the reference writes -6.21355968e+10; ours writes nothing, since there is no next run",
+        applies: |difference, _| {
+            difference.kind == Kind::SampleMissing && difference.name == NEXT_RUN && difference.wanted == [ZERO_TIME]
+        },
+    },
+    Reason {
+        name: "schedules with days of the month and of the week",
+        why: "the reference waits for a day that is both; ours takes one that is either, as the CronJob controller does",
+        applies: |difference, object| {
+            schedule::restricts_both_days(object) && is_next_run(difference, |found, wanted| found < wanted)
+        },
+    },
+    Reason {
+        name: "runs in the hour that the clock skips",
+        why: "the reference runs right after it; ours waits for a day that has the time, as the controller does",
+        applies: |difference, object| {
+            schedule::minute(object).is_some_and(|minute| {
+                is_next_run(difference, |found, wanted| found > wanted && !schedule::is_at(wanted, minute))
+            })
+        },
+    },
+    Reason {
+        name: "days of the week from one on, by steps",
+        why: "the reference goes on to Sunday as the seventh day; ours ends with Saturday, as the controller does",
+        applies: |difference, object| {
+            schedule::steps_through_week(object) && is_next_run(difference, |found, wanted| found > wanted)
+        },
+    },
+    Reason {
         name: "repeated series",
         why: "the reference writes one sample for each repetition in the object, which Prometheus drops with a warning; \
               ours writes the first",
@@ -84,14 +114,22 @@ const LONG: f64 = 9.007e12;
 
 /// Families with quantities.
 const QUANTITIES: &[&str] = &[
+    "kube_horizontalpodautoscaler_spec_behavior_scale_down_tolerance",
+    "kube_horizontalpodautoscaler_spec_behavior_scale_up_tolerance",
+    "kube_horizontalpodautoscaler_spec_target_metric",
+    "kube_horizontalpodautoscaler_status_target_metric",
+    "kube_limitrange",
     "kube_node_status_allocatable",
     "kube_node_status_capacity",
+    "kube_persistentvolume_capacity_bytes",
+    "kube_persistentvolumeclaim_resource_requests_storage_bytes",
     "kube_pod_container_resource_limits",
     "kube_pod_container_resource_requests",
     "kube_pod_init_container_resource_limits",
     "kube_pod_init_container_resource_requests",
     "kube_pod_overhead_cpu_cores",
     "kube_pod_overhead_memory_bytes",
+    "kube_resourcequota",
 ];
 
 /// Families with a sample for each entry of a map of sanitised names.
@@ -106,8 +144,11 @@ const RESOURCE_MAPS: &[&str] = &[
 
 /// Families with times that the reference writes whatever they are.
 const TIMES: &[&str] = &[
+    "kube_cronjob_status_last_schedule_time",
+    "kube_cronjob_status_last_successful_time",
     "kube_job_status_completion_time",
     "kube_job_status_start_time",
+    "kube_networkpolicy_created",
     "kube_pod_completion_time",
     "kube_pod_container_state_started",
     "kube_pod_container_status_last_terminated_timestamp",
@@ -125,11 +166,24 @@ const TIMES: &[&str] = &[
 const REPEATED: &[&str] = &[
     "kube_deployment_owner",
     "kube_deployment_status_condition",
+    "kube_endpoint_address",
+    "kube_endpoint_ports",
+    "kube_endpointslice_endpoints",
+    "kube_endpointslice_endpoints_hints",
+    "kube_endpointslice_ports",
+    "kube_horizontalpodautoscaler_spec_target_metric",
+    "kube_horizontalpodautoscaler_status_condition",
+    "kube_horizontalpodautoscaler_status_target_metric",
+    "kube_ingress_path",
+    "kube_ingress_tls",
     "kube_job_complete",
     "kube_job_failed",
     "kube_job_owner",
     "kube_job_status_failed",
     "kube_job_status_suspended",
+    "kube_lease_owner",
+    "kube_limitrange",
+    "kube_mutatingwebhookconfiguration_webhook_clientconfig_service",
     "kube_namespace_status_condition",
     "kube_node_spec_pod_cidrs",
     "kube_node_spec_taint",
@@ -137,6 +191,9 @@ const REPEATED: &[&str] = &[
     "kube_node_status_allocatable",
     "kube_node_status_capacity",
     "kube_node_status_condition",
+    "kube_persistentvolume_access_mode",
+    "kube_persistentvolumeclaim_access_mode",
+    "kube_persistentvolumeclaim_status_condition",
     "kube_pod_container_info",
     "kube_pod_container_resource_limits",
     "kube_pod_container_resource_requests",
@@ -180,10 +237,24 @@ const REPEATED: &[&str] = &[
     "kube_pod_status_unschedulable",
     "kube_pod_status_unscheduled_time",
     "kube_replicaset_owner",
+    "kube_replicationcontroller_owner",
     "kube_secret_owner",
     "kube_service_spec_external_ip",
     "kube_service_status_load_balancer_ingress",
+    "kube_serviceaccount_image_pull_secret",
+    "kube_serviceaccount_secret",
+    "kube_validatingadmissionpolicybinding_validation_action",
+    "kube_validatingwebhookconfiguration_webhook_clientconfig_service",
 ];
+
+/// When a cron job runs next.
+const NEXT_RUN: &str = "kube_cronjob_next_schedule_time";
+
+/// Whether both sides know the next run, or the reference none, and what it is fits.
+fn is_next_run(difference: &Difference, fits: impl Fn(f64, f64) -> bool) -> bool {
+    let (Some(found), [wanted]) = (difference.found, difference.wanted.as_slice()) else { return false };
+    is_value_of(difference, &[NEXT_RUN]) && (*wanted == ZERO_TIME || fits(found, *wanted))
+}
 
 fn is_value_of(difference: &Difference, families: &[&str]) -> bool {
     difference.kind == Kind::Value && families.contains(&difference.name.as_str())

@@ -150,9 +150,9 @@ impl Source {
             SourceLabels { azure_disk_name: &disk.disk_name, ..none }
         } else if let Some(fc) = &self.fc {
             SourceLabels {
-                fc_wwids: fc.wwids.join(","),
+                fc_wwids: joined(&fc.wwids),
                 fc_lun: fc.lun.map(|lun| lun.to_string()).unwrap_or_default(),
-                fc_target_wwns: fc.target_wwns.join(","),
+                fc_target_wwns: joined(&fc.target_wwns),
                 ..none
             }
         } else if let Some(iscsi) = &self.iscsi {
@@ -175,4 +175,10 @@ impl Source {
             none
         }
     }
+}
+
+/// The names with commas between; empty ones in front leave no comma.
+fn joined(names: &[String]) -> String {
+    let first = names.iter().position(|name| !name.is_empty()).unwrap_or(names.len());
+    names[first..].join(",")
 }

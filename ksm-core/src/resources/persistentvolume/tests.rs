@@ -160,9 +160,9 @@ fn each_kind_of_source_has_its_labels() {
     check_with(
         &RESOURCE,
         &info,
-        "{metadata: {name: fc}, spec: {fc: {lun: 0, targetWWNs: [a, b], wwids: [c, d]}}}",
+        "{metadata: {name: fc}, spec: {fc: {lun: 0, targetWWNs: ['', '', a, '', b], wwids: [c, d, '']}}}",
         expect![[r#"
-            kube_persistentvolume_info{persistentvolume="fc",storageclass="",gce_persistent_disk_name="",ebs_volume_id="",azure_disk_name="",fc_wwids="c,d",fc_lun="0",fc_target_wwns="a,b",iscsi_target_portal="",iscsi_iqn="",iscsi_lun="",iscsi_initiator_name="",nfs_server="",nfs_path="",csi_driver="",csi_volume_handle="",local_path="",local_fs="",host_path="",host_path_type="",reclaim_policy=""} 1
+            kube_persistentvolume_info{persistentvolume="fc",storageclass="",gce_persistent_disk_name="",ebs_volume_id="",azure_disk_name="",fc_wwids="c,d,",fc_lun="0",fc_target_wwns="a,,b",iscsi_target_portal="",iscsi_iqn="",iscsi_lun="",iscsi_initiator_name="",nfs_server="",nfs_path="",csi_driver="",csi_volume_handle="",local_path="",local_fs="",host_path="",host_path_type="",reclaim_policy=""} 1
         "#]],
     );
     check_with(

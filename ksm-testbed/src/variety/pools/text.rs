@@ -219,7 +219,7 @@ pub(in crate::variety) const TIMES: &[&str] = &[
     "2026-12-31T23:59:59.999Z",
     "2038-01-19T03:14:08Z",
     "2262-04-11T23:47:17Z",
-    "9999-12-30T21:59:59Z",
+    "9990-12-31T21:59:59Z",
 ];
 
 /// Texts in the place of a number or a percentage.

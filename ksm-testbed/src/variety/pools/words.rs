@@ -138,6 +138,7 @@ const SCHEDULES: &[&str] = &[
     "50-10/5 * * * *",
     "0 0 * NOV-FEB *",
     "0 0 * * FRI-MON",
+    "0 0 * * 1/2",
     "0 0 30-2 * *",
     // Days of month and of week at once.
     "0 0 13 * 5",
