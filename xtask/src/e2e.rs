@@ -4,10 +4,8 @@
 //! nothing is skipped, and every process ends with the run.
 
 mod cluster;
-mod compare;
 mod keys;
 mod objects;
-mod plant;
 mod scenarios;
 mod world;
 
@@ -18,8 +16,8 @@ use clap::ValueEnum;
 
 use self::world::World;
 use crate::cli::E2eArgs;
-use crate::interrupt;
 use crate::progress::elapsed;
+use crate::{interrupt, plant};
 
 /// The scenarios, in the order in which they run: the last one changes the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
