@@ -95,3 +95,12 @@ pub(crate) fn protobuf(resource: &dyn AnyResource, mut object: serde_json::Value
     object["kind"] = descriptor.kind.into();
     ksm_testbed::encode(&object).unwrap()
 }
+
+/// Checks that the object `yaml`, in JSON, does not decode.
+#[track_caller]
+pub(crate) fn refused(resource: &dyn AnyResource, yaml: &str) {
+    let object: serde_json::Value = serde_norway::from_str(yaml).unwrap();
+    let plan = Plan::by_default(&resource.families());
+    let bytes = serde_json::to_vec(&object).unwrap();
+    assert!(resource.render(Encoding::Json, &bytes, &plan, &mut |_| true, &mut Rendered::default()).is_err());
+}

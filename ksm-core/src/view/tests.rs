@@ -57,6 +57,32 @@ fn cores_are_rounded_up_to_a_thousandth() {
 }
 
 #[test]
+fn the_quick_conversion_is_off_where_that_of_the_api_library_is() {
+    for (text, value) in [
+        ("0", 0.0),
+        ("-0", 0.0),
+        ("0e400", 0.0),
+        ("50m", 0.05),
+        ("9m", 0.009_000_000_000_000_001),
+        ("0.009", 0.009_000_000_000_000_001),
+        ("0.011", 0.011),
+        ("0.0110", 0.011_000_000_000_000_001),
+        ("-9m", -0.009_000_000_000_000_001),
+        ("1500u", 0.0015),
+        ("1.5", 1.5),
+        ("123Mi", 128_974_848.0),
+        ("1.5Gi", 1_610_612_736.0),
+        ("1Ei", 1_152_921_504_606_847_000.0),
+        ("1e40", 1e40),
+        ("1e400", f64::INFINITY),
+        ("1e-12", 1e-9),
+        ("1234567890123456789", 1_234_567_890_123_457_000.0),
+    ] {
+        assert_eq!(quantity(text).approximate().map(f64::to_bits), Some(f64::to_bits(value)), "{text}");
+    }
+}
+
+#[test]
 fn text_that_is_no_quantity_has_no_value() {
     for text in ["", ".", "m", "1mi", "1 Gi", "1e", "1e+", "abc", "1ee3", "--1", "0x10"] {
         assert_eq!(quantity(text).whole(), None, "{text}");
