@@ -76,3 +76,17 @@ async fn a_family_without_samples_in_one_source_takes_nothing_from_the_next() {
         assert_eq!(body.matches("# HELP ").count(), 4, "{body}");
     }
 }
+
+#[tokio::test]
+async fn bodies_are_plain_and_whole_whatever_compression_a_client_takes() {
+    // R20, https://github.com/kubernetes/kube-state-metrics/issues/1371, for bodies that are not compressed.
+    let running = Running::start(small(), LIMITS).await;
+    let plain = running.get("/metrics").await.body;
+    for accept in ["gzip", "gzip, gzip", "gzip;q=0", "br, gzip;q=0.5"] {
+        for (path, body) in [("/metrics", plain.as_str()), ("/metrics?resources=", "")] {
+            let reply = running.connect().await.ask("GET", path, &format!("accept-encoding: {accept}\r\n")).await;
+            assert_eq!((reply.status, reply.header("content-encoding")), (200, ""), "{accept}");
+            assert_eq!(reply.body, body, "{accept}");
+        }
+    }
+}
