@@ -8,7 +8,7 @@
 //! | `GET stats`, `DELETE stats` | what clients did; forgets it |
 //! | `POST compact` | forgets the history of events |
 //! | `POST outage?milliseconds=N` | closes all connections and refuses new ones for a time |
-//! | `POST variety?seed=S&seeds=N&objects=M&resources=a,b&marker=NAME` | replaces all objects by [generated ones](Variety) |
+//! | `POST variety?seed=S&seeds=N&objects=M&resources=a,b&marker=NAME&keep=BOOL` | replaces all objects by [generated ones](Variety), or adds some |
 
 use std::time::Duration;
 
@@ -77,6 +77,7 @@ fn variety(query: &Query) -> Result<Variety, Status> {
         objects: usize::try_from(query.number("objects")?.unwrap_or(12)).unwrap_or(usize::MAX),
         resources: listed.map(str::to_owned).collect(),
         marker: Some(query.get("marker").to_owned()).filter(|name| !name.is_empty()),
+        keep: query.flag("keep"),
     })
 }
 

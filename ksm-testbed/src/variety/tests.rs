@@ -29,7 +29,7 @@ fn walk(value: &Value, path: &mut Vec<String>, visit: &mut dyn FnMut(&[String], 
 fn cluster(seed: u64, seeds: u64) -> Cluster {
     let cluster = Cluster::default();
     let marker = Some("marker".to_owned());
-    cluster.vary(&Variety { seed, seeds, objects: 4, resources: Vec::new(), marker });
+    cluster.vary(&Variety { seed, seeds, objects: 4, resources: Vec::new(), marker, keep: false });
     cluster
 }
 
@@ -45,7 +45,7 @@ fn a_seed_makes_the_same_bytes_whatever_else_is_made() {
     let all = cluster(3, 2);
     let pods = Cluster::default();
     let resources = vec!["pods".to_owned()];
-    pods.vary(&Variety { seed: 4, seeds: 1, objects: 4, resources, marker: None });
+    pods.vary(&Variety { seed: 4, seeds: 1, objects: 4, resources, marker: None, keep: false });
     for object in pods.list("pods").unwrap() {
         let metadata = &object["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap().to_owned();
@@ -64,6 +64,7 @@ fn varying_replaces_everything_and_ends_with_the_markers() {
         objects: 3,
         resources: vec!["nodes".to_owned(), "leases".to_owned()],
         marker: Some("m".to_owned()),
+        keep: false,
     };
     assert_eq!(cluster.vary(&variety), 14);
     assert_eq!(cluster.counts().into_iter().collect::<Vec<_>>(), [("leases", 7), ("nodes", 7)]);
@@ -75,6 +76,10 @@ fn varying_replaces_everything_and_ends_with_the_markers() {
         .collect();
     let marker = cluster.get("nodes", "", "m").unwrap().unwrap();
     assert_eq!(marker["metadata"]["resourceVersion"], versions.iter().max().unwrap().to_string());
+
+    let more = Variety { objects: 0, marker: Some("m2".to_owned()), keep: true, ..variety };
+    assert_eq!(cluster.vary(&more), 2);
+    assert_eq!(cluster.counts().into_iter().collect::<Vec<_>>(), [("leases", 8), ("nodes", 8)]);
 }
 
 #[test]

