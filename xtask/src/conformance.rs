@@ -31,7 +31,7 @@ use crate::table::count;
 const SEEDS_A_ROUND: u64 = 5;
 
 /// From this many seeds on, a family without a sample or a reason without a use is a fault of the suite.
-const ENOUGH_SEEDS: u64 = 10;
+const ENOUGH_SEEDS: u64 = 20;
 
 /// Runs the command.
 pub fn run(arguments: &ConformanceArgs) -> Result<()> {

@@ -9,12 +9,26 @@ mod words;
 use crate::codec::schema::{Form, Message};
 
 pub(super) use text::{ODD, PERCENTAGES, PLAIN, QUANTITIES, SUFFIXES, TIMES};
-pub(super) use words::WORDS;
+pub(super) use words::{Row, WORDS};
 
-/// Words for a text field: those of the first row that fits.
+/// Every list of keys, with the kind and path of a map that takes them.
+#[cfg(test)]
+pub(super) const KEYS: [(&str, &str, &[&str]); 5] = [
+    ("Pod", "metadata.labels", text::KEYS),
+    ("Node", "metadata.labels", text::NODE_KEYS),
+    ("PersistentVolumeClaim", "metadata.annotations", text::CLAIM_KEYS),
+    ("PersistentVolume", "spec.csi.volumeAttributes", text::ATTRIBUTE_KEYS),
+    ("ResourceQuota", "status.hard", text::RESOURCE_NAMES),
+];
+
+/// Words for a text field.
 pub(super) fn words(kind: &str, path: &[&str]) -> Option<&'static [&'static str]> {
-    let fits = |row: &&words::Row| (row.kind == "*" || row.kind == kind) && ends_with(path, row.path);
-    WORDS.iter().find(fits).map(|row| row.words)
+    row(kind, path).map(|row| row.words)
+}
+
+/// The first row that fits a text field.
+pub(super) fn row(kind: &str, path: &[&str]) -> Option<&'static Row> {
+    WORDS.iter().find(|row| (row.kind == "*" || row.kind == kind) && ends_with(path, row.path))
 }
 
 /// Keys for a map, by what its values are and where it is.
