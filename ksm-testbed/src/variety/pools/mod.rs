@@ -3,6 +3,7 @@
 //! A path is the list of JSON keys from the object; lists and maps add none. Patterns are matched against its end
 //! (words) or its start (fields that are read).
 
+mod read;
 mod text;
 mod words;
 
@@ -78,7 +79,7 @@ pub(super) fn is_unread(path: &[&str]) -> bool {
 pub(super) fn is_read(kind: &str, path: &[&str], key: &str) -> bool {
     let full = || path.iter().copied().chain((!key.is_empty()).then_some(key));
     let leads = |row: &&'static str| full().zip(row.split('.')).all(|(mine, read)| mine == read);
-    words::READ.iter().filter(|(of, _)| *of == "*" || *of == kind).any(|(_, rows)| rows.iter().any(|row| leads(&row)))
+    read::READ.iter().filter(|(of, _)| *of == "*" || *of == kind).any(|(_, rows)| rows.iter().any(|row| leads(&row)))
 }
 
 fn ends_with(path: &[&str], pattern: &str) -> bool {
@@ -89,6 +90,6 @@ fn ends_with(path: &[&str], pattern: &str) -> bool {
 /// The paths that families of a kind read, each with the kind or `*` that it is listed for.
 #[cfg(test)]
 pub(super) fn read(kind: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = words::READ.iter().filter(move |(of, _)| *of == "*" || *of == kind);
+    let rows = read::READ.iter().filter(move |(of, _)| *of == "*" || *of == kind);
     rows.flat_map(|(of, paths)| paths.iter().map(move |path| (*of, *path)))
 }
