@@ -40,6 +40,13 @@ fn pod(pod: &mut Value, walk: &mut Walk) {
                 }
             }
         }
+        // A second status of one container, first of all and without a time.
+        let all = pod.pointer_mut(statuses).and_then(Value::as_array_mut).filter(|all| !all.is_empty());
+        if let Some(all) = all.filter(|_| walk.chance(0.05)) {
+            let mut twin = all[0].clone();
+            twin["state"] = json!({"running": {"startedAt": "0001-01-01T00:00:00Z"}});
+            all.insert(0, twin);
+        }
     }
 }
 

@@ -31,7 +31,10 @@ pub static REASONS: &[Reason] = &[
     Reason {
         name: "last digit of long quantities",
         why: "the reference rounds to a float64 twice, before and after dividing by a thousand; ours rounds once",
-        applies: |difference, _| is_value_of(difference, QUANTITIES) && is_last_digit(difference),
+        applies: |difference, _| {
+            is_value_of(difference, QUANTITIES)
+                && is_last_digit(difference.found.unwrap_or(f64::NAN), difference.wanted[0])
+        },
     },
     Reason {
         name: "long negative quantities",
@@ -265,7 +268,7 @@ fn is_value_of(difference: &Difference, families: &[&str]) -> bool {
 /// Whether the number that is there is one that is expected, only not the first.
 fn has_another(difference: &Difference) -> bool {
     let found = difference.found.unwrap_or(f64::NAN);
-    difference.wanted.iter().skip(1).any(|wanted| same_number(*wanted, found))
+    difference.wanted.iter().skip(1).any(|wanted| same_number(*wanted, found) || is_last_digit(found, *wanted))
 }
 
 fn has_quantity(object: &Value, fits: impl Fn(f64) -> bool) -> bool {
@@ -284,8 +287,7 @@ fn is_near(a: f64, b: f64) -> bool {
     (a - b).abs() <= a.abs() * 2.0 * f64::EPSILON
 }
 
-fn is_last_digit(difference: &Difference) -> bool {
-    let (found, wanted) = (difference.found.unwrap_or(f64::NAN), difference.wanted[0]);
+fn is_last_digit(found: f64, wanted: f64) -> bool {
     found.abs() > LONG && is_near(found, wanted)
 }
 
