@@ -3,10 +3,8 @@
 //! Invariant: every scenario is named, reported as PASS or FAIL with figures, and run to its end whatever another did;
 //! nothing is skipped, and every process ends with the run.
 
-mod cluster;
 mod compare;
-mod keys;
-mod objects;
+pub mod objects;
 mod plant;
 mod scenarios;
 mod world;

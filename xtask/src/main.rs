@@ -2,8 +2,10 @@
 //!
 //! Invariant: this file only dispatches; arguments live in `cli`, each command in a file of its own.
 
+mod bench;
 mod cargo;
 mod cli;
+mod cluster;
 mod demo;
 mod e2e;
 mod exporter;
@@ -15,6 +17,7 @@ mod manifests;
 mod ports;
 mod process;
 mod progress;
+mod prometheus;
 mod table;
 mod test;
 mod tidy;
@@ -30,6 +33,7 @@ use crate::cli::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = interrupt::install().and_then(|()| match &cli.command {
+        Command::Bench(arguments) => bench::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::E2e(arguments) => e2e::run(arguments),
         Command::Manifests(arguments) => manifests::run(arguments),

@@ -135,6 +135,11 @@ pub fn ensure(component: &Component) -> Result<PathBuf> {
     Ok(binary)
 }
 
+/// The pinned version of a component.
+pub fn version(component: &Component) -> Result<String> {
+    pinned_version(&cargo::workspace_root().join("xtask/tools").join(component.folder), component.module)
+}
+
 /// `$KSM_TOOLS_DIR`, else `ksm-tools` in the user's cache folder.
 fn cache_dir() -> Result<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -246,8 +251,7 @@ mod tests {
     #[test]
     fn every_component_has_a_pinned_version() {
         for component in COMPONENTS {
-            let folder = cargo::workspace_root().join("xtask/tools").join(component.folder);
-            let version = pinned_version(&folder, component.module).unwrap();
+            let version = version(component).unwrap();
             assert!(version.starts_with('v'), "{}: {version}", component.name);
         }
     }

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::cluster::{ADMIN_TOKEN, ApiServer, Etcd};
 use super::compare::{Report, View, compare};
 use super::objects::{self, RESOURCES};
 use super::plant::{self, Plant};
 use crate::cli::E2eArgs;
+use crate::cluster::{ADMIN_TOKEN, ApiServer, Etcd};
 use crate::exporter::Exporter;
 use crate::exposition::{Exposition, Format};
 use crate::http::Client;

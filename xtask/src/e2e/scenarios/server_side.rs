@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::e2e::cluster::ApiServer;
+use crate::cluster::ApiServer;
 use crate::e2e::compare::View;
 use crate::e2e::world::{Flags, World};
 use crate::exporter::Exporter;
