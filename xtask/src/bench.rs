@@ -70,7 +70,9 @@ pub fn run(arguments: &BenchArgs) -> Result<()> {
         println!("{}", table.text());
     }
     let goals = goals::judge(&results);
-    println!("{}", report::goal_table(&goals).text());
+    if !goals.is_empty() {
+        println!("{}", report::goal_table(&goals).text());
+    }
     if let Some(folder) = output_folder(arguments) {
         write(&results, &folder)?;
         println!("benchmarks.md, benchmarks.json and benchmarks.svg are in {}", folder.display());

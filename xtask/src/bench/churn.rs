@@ -25,7 +25,7 @@ const RATES: [u32; 3] = [10, 200, 1000];
 const PODS_PART: f64 = 0.1 + 0.8 * 7.0 / 11.0;
 
 /// How often the age of data is measured.
-const AGES: u32 = 5;
+const AGES: u32 = 4;
 
 /// A change that does not show for so long is lost.
 const AGE_LIMIT: Duration = Duration::from_secs(30);
@@ -145,16 +145,19 @@ fn scrape_every(subject: &Subject, interval: Duration, span: Duration) -> Result
     Ok(seconds)
 }
 
-/// Changes the marker pod and scrapes until that shows: seconds from the change to the scrape that shows it.
+/// Changes the marker pod and scrapes until that shows: how many seconds lay between the change and the last scrape that
+/// did not show it.
 fn age(subject: &Subject, server: &Server, text: &str) -> Result<f64> {
     server.mark(text)?;
     let changed = Instant::now();
+    let mut age = Duration::ZERO;
     loop {
         interrupt::check()?;
         let begun = Instant::now();
         if bodies::shows(subject.address(), &format!("\"{text}\""))? {
-            return Ok(begun.duration_since(changed).as_secs_f64());
+            return Ok(age.as_secs_f64());
         }
+        age = begun.duration_since(changed);
         ensure!(changed.elapsed() < AGE_LIMIT, "a change does not show after {} s", AGE_LIMIT.as_secs());
         std::thread::sleep(Duration::from_millis(10));
     }

@@ -155,15 +155,15 @@ mod tests {
             .map(|goal| format!("{} | {} | {} | {}\n", goal.what, goal.goal, goal.reached, goal.met))
             .collect();
         expect![[r#"
-            gzip scrape, 10000 pods | ≥ 200 × faster | 121 × | false
-            plain scrape, 10000 pods | ≥ 8 × faster | 11.0 × | true
-            resident memory at rest, 10000 pods | ≤ 1/10 | 1/11.0 | true
-            peak memory at start, 10000 pods | ≤ 1.5 × steady + 16 MiB = 62.5 MiB | 60.0 MiB | true
-            CPU from start to ready, 10000 pods | ≤ 1/3 | 1/11.0 | true
-            CPU at 200 changes a second, 10000 pods | ≤ 1/4 | 1/4.50 | true
-            p99 of gzip scrapes at 200 changes a second, 10000 pods | ≤ 1/20 | 1/15.0 | false
+            gzip scrape, 10 000 pods | ≥ 200 × faster | 121 × | false
+            plain scrape, 10 000 pods | ≥ 8 × faster | 11.0 × | true
+            resident memory at rest, 10 000 pods | ≤ 1/10 | 1/11.0 | true
+            peak memory at start, 10 000 pods | ≤ 1.5 × steady + 16 MiB = 62.5 MiB | 60.0 MiB | true
+            CPU from start to ready, 10 000 pods | ≤ 1/3 | 1/11.0 | true
+            CPU at 200 changes a second, 10 000 pods | ≤ 1/4 | 1/4.50 | true
+            p99 of gzip scrapes at 200 changes a second, 10 000 pods | ≤ 1/20 | 1/15.0 | false
             age of data at 200 changes a second | ≤ 1 s | 900 ms | true
-            peak memory of a relist, 10000 pods | ≤ 1.5 × steady + 16 MiB = 61.0 MiB | 60.0 MiB | true
+            peak memory of a relist, 10 000 pods | ≤ 1.5 × steady + 16 MiB = 61.0 MiB | 60.0 MiB | true
             scrapes that lack samples during relists | none | 0 of 9 scrapes, at most 0.0 % | true
             bytes read by the largest of 2 shards | ≤ 1/2 + 5 % = 55.0 % | 50.8 % | true
             resident memory of ksm-node, 110 pods | ≤ 10 MiB | 6.00 MiB | true

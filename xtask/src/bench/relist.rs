@@ -16,14 +16,10 @@ use super::subject::{Programs, Side, Subject, flags, settle};
 use crate::progress::Progress;
 use crate::wait;
 
-/// Relists in a row of ours: enough to see memory grow if it does.
-const OURS: usize = 30;
-
-/// Relists of the reference, whose pauses before each grow.
-const REFERENCE: usize = 3;
-
-/// Further relists, with scrapes.
-const SCRAPED: usize = 2;
+/// How many relists there are, at rest and then with scrapes: enough of ours to see memory grow if it does, few of the
+/// reference, whose pauses before each grow.
+const OURS: (usize, usize) = (30, 2);
+const REFERENCE: (usize, usize) = (3, 1);
 
 /// The longest pause before a list, and the list itself.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -62,7 +58,7 @@ fn measure(programs: &Programs, server: &Server, side: Side, progress: &Progress
     subject.reset_peak()?;
     let mut relists = Relists { before: subject.memory()?, ..Relists::default() };
 
-    let count = if side == Side::Ours { OURS } else { REFERENCE };
+    let (count, scraped) = if side == Side::Ours { OURS } else { REFERENCE };
     let (mut seconds, mut cpu, mut server_cpu) = (Vec::new(), Vec::new(), Vec::new());
     for index in 0..count {
         progress.note(&format!("{} of {count}", index + 1));
@@ -78,7 +74,7 @@ fn measure(programs: &Programs, server: &Server, side: Side, progress: &Progress
     (relists.seconds, relists.cpu_seconds) = (median(&seconds), median(&cpu));
     relists.server_cpu_seconds = median(&server_cpu);
 
-    for _ in 0..SCRAPED {
+    for _ in 0..scraped {
         progress.note("with scrapes");
         for samples in scrape_through(&mut subject, server)? {
             relists.scrapes += 1;

@@ -120,7 +120,7 @@ pub struct Churn {
     pub fast: Latency,
     /// Memory at the end.
     pub memory: Memory,
-    /// Seconds from a change to a scrape that shows it, the longest of some.
+    /// Seconds between a change and the last scrape that did not show it, the most of some.
     pub age_seconds: f64,
 }
 

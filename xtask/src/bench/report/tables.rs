@@ -171,7 +171,7 @@ fn churn(results: &Results) -> Table {
         note: format!(
             "Gzip scrapes: p50 / p99 / slowest (how many); first every {interval} s, which CPU a minute includes, then \
              every second, or as fast as they come where one takes longer. Changes are of pods: replacements step by \
-             step, restarts. Age is the time from a change to the first scrape that shows it, the longest of five."
+             step, restarts. Age is the time from a change to the last scrape that does not show it, the most of some."
         ),
         header: vec![
             "cluster",
