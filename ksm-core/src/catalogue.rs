@@ -83,6 +83,11 @@ impl ServedResource {
         (objects, sums)
     }
 
+    /// Bytes of text kept in packed form.
+    pub fn packed_bytes(&self) -> usize {
+        self.readers.iter().map(|reader| reader.snapshot().packed_bytes()).sum()
+    }
+
     /// The state farthest from following changes of any of its list/watches.
     pub fn phase(&self) -> Phase {
         let distance = |phase: &Phase| match phase {

@@ -4,7 +4,7 @@
 //! known only at run time fit in as well.
 
 use crate::exposition::write_label;
-use crate::family::{Family, FamilyInfo, Plan, Samples, Written};
+use crate::family::{Family, FamilyInfo, MAX_TEXT, Plan, Samples, Written};
 use crate::view::{DecodeError, Encoding, Object, ObjectMeta, decode};
 
 /// Whether objects live in a namespace.
@@ -75,6 +75,9 @@ pub struct Rendered {
     written: Written,
 }
 
+/// Room for text that is kept from one object to the next, in bytes.
+const KEPT_TEXT: usize = 1 << 20;
+
 impl Rendered {
     /// The text alone, without memory to reuse.
     pub(crate) fn text_only(&self) -> Self {
@@ -82,8 +85,11 @@ impl Rendered {
         Self { text, ends, samples, ..Self::default() }
     }
 
-    /// Empties it, keeping its memory for the next object.
+    /// Empties it, keeping its memory for the next object unless this one was out of the ordinary.
     pub fn clear(&mut self) {
+        if self.text.capacity() > KEPT_TEXT {
+            *self = Self::default();
+        }
         self.text.clear();
         self.ends.clear();
         self.samples.clear();
@@ -106,7 +112,7 @@ pub trait AnyResource: Send + Sync {
     /// Returns whether it was admitted.
     ///
     /// # Errors
-    /// The object does not decode; `out` is then of no use, and nothing else is lost.
+    /// The object does not decode, or has samples beyond measure; `out` is then of no use, and nothing else is lost.
     fn render(
         &self,
         encoding: Encoding,
@@ -155,7 +161,8 @@ impl<V: Object> AnyResource for Resource<V> {
             (family.samples)(&object, &mut samples);
             let count = samples.count();
             out.samples.push(count);
-            out.ends.push(u32::try_from(out.text.len()).map_err(|_| DecodeError::new("more than 4 GiB of samples"))?);
+            let end = u32::try_from(out.text.len()).ok().filter(|_| out.text.len() <= MAX_TEXT);
+            out.ends.push(end.ok_or_else(|| DecodeError::new("samples of more than 64 MiB"))?);
         }
         Ok(true)
     }

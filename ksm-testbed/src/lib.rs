@@ -38,6 +38,7 @@ mod stats;
 mod status;
 mod store;
 mod testbed;
+mod variety;
 
 pub mod cli;
 
@@ -51,3 +52,4 @@ pub use sample::SampleOptions;
 pub use selector::{ShardRange, uid_hash};
 pub use stats::{Record, Stats};
 pub use testbed::{Builder, StartError, Testbed};
+pub use variety::Variety;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
 /// The binaries that ship, in the order in which reports list them.
@@ -66,6 +66,17 @@ pub fn build(binaries: &[&str], release: bool) -> Result<BTreeMap<String, PathBu
         }
     }
     Ok(built)
+}
+
+/// The path of each of the binaries: those in `folder` if it is given, else built now.
+pub fn binaries(wanted: &[&str], folder: Option<&Path>) -> Result<BTreeMap<String, PathBuf>> {
+    let Some(folder) = folder else { return build(wanted, false) };
+    let find = |name: &&str| {
+        let path = folder.join(name);
+        ensure!(path.is_file(), "--binaries {}: there is no {name} in it", folder.display());
+        Ok(((*name).to_owned(), path))
+    };
+    wanted.iter().map(find).collect()
 }
 
 /// Name and path of each executable in cargo's JSON messages, one a line; a binary's own tests have its name too.

@@ -26,10 +26,14 @@ pub enum Command {
     Tidy,
     /// Writes the RBAC rules in deploy/ from the table of resources
     Manifests(ManifestsArgs),
+    /// Writes docs/metrics.md from the table of resources
+    Docs(DocsArgs),
     /// Builds the real components that `e2e` runs against (needs Go) and keeps them in a cache
     Tools(ToolsArgs),
     /// Compares the binaries with the reference on a real API server, through restarts and bad input (needs Go once)
     E2e(E2eArgs),
+    /// Compares ksm-shard with the reference on generated objects of every kind, family by family (needs Go once)
+    Conformance(ConformanceArgs),
     /// Measures release binaries beside the reference (needs Go once); a whole run takes about 25 minutes
     Bench(BenchArgs),
 }
@@ -58,6 +62,14 @@ pub struct DemoArgs {
 #[derive(Args)]
 pub struct ManifestsArgs {
     /// Write nothing; fail if a file is not what it should be
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Arguments of `cargo xtask docs`.
+#[derive(Args)]
+pub struct DocsArgs {
+    /// Write nothing; fail if the page is not what it should be
     #[arg(long)]
     pub check: bool,
 }
@@ -131,6 +143,26 @@ pub struct BenchArgs {
     /// Keep logs and data of the run
     #[arg(long)]
     pub keep: bool,
+}
+
+/// Arguments of `cargo xtask conformance`.
+#[derive(Args)]
+pub struct ConformanceArgs {
+    /// How many seeds; each makes two dozen objects of every kind
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub seeds: u64,
+    /// The first seed
+    #[arg(long, value_name = "S", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..1 << 40))]
+    pub seed: u64,
+    /// Only this resource, by its plural name; may be given several times
+    #[arg(long, value_name = "RESOURCE")]
+    pub only: Vec<String>,
+    /// Keep logs and the expositions that differ
+    #[arg(long)]
+    pub keep: bool,
+    /// Test the binaries in this folder instead of building them
+    #[arg(long, value_name = "DIR")]
+    pub binaries: Option<PathBuf>,
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ mod summary;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -18,10 +17,8 @@ use crate::exporter::Exporter;
 use crate::process::{Process, Scratch};
 use crate::progress::Progress;
 use crate::table::count;
+use crate::testbed::Testbed;
 use crate::{interrupt, wait};
-
-/// Time for the embedded API server to make its sample cluster.
-const TESTBED_LIMIT: Duration = Duration::from_secs(120);
 
 /// Time for a binary to list the whole cluster, which may be the user's own and far away.
 const READY_LIMIT: Duration = Duration::from_secs(180);
@@ -73,16 +70,12 @@ fn start_cluster(arguments: &DemoArgs, binaries: &BTreeMap<String, PathBuf>, fol
         ensure!(kubeconfig.is_file(), "--kubeconfig {}: no such file", kubeconfig.display());
         return Ok(Cluster { testbed: None, kubeconfig: kubeconfig.clone(), address: None });
     }
-    let kubeconfig = folder.join("kubeconfig");
-    let mut command = Command::new(&binaries[TESTBED]);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--sharded-list-watch"]);
-    command.args(["--pods", &arguments.pods.to_string(), "--churn", &arguments.churn.to_string()]);
-    command.arg("--write-kubeconfig").arg(&kubeconfig);
-    let progress = Progress::start(format!("starting the embedded API server with {} pods", arguments.pods));
-    let mut testbed = Process::start(TESTBED, command, folder)?;
-    let address = testbed.wait_for_line("listening on ", TESTBED_LIMIT)?;
-    progress.done(&address);
-    Ok(Cluster { testbed: Some(testbed), kubeconfig, address: Some(address) })
+    let (pods, churn) = (arguments.pods.to_string(), arguments.churn.to_string());
+    let progress = Progress::start(format!("starting the embedded API server with {pods} pods"));
+    let serve = ["--sharded-list-watch", "--pods", &pods, "--churn", &churn];
+    let testbed = Testbed::start(&binaries[TESTBED], &serve, folder)?;
+    progress.done(&testbed.address);
+    Ok(Cluster { kubeconfig: testbed.kubeconfig, address: Some(testbed.address), testbed: Some(testbed.process) })
 }
 
 /// Starts every binary and waits until all are ready; each comes with what it is responsible for.

@@ -3,9 +3,7 @@
 //! Invariant: every scenario is named, reported as PASS or FAIL with figures, and run to its end whatever another did;
 //! nothing is skipped, and every process ends with the run.
 
-mod compare;
 pub mod objects;
-mod plant;
 mod scenarios;
 mod world;
 
@@ -16,8 +14,8 @@ use clap::ValueEnum;
 
 use self::world::World;
 use crate::cli::E2eArgs;
-use crate::interrupt;
 use crate::progress::elapsed;
+use crate::{interrupt, plant};
 
 /// The scenarios, in the order in which they run: the last one changes the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

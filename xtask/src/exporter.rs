@@ -11,7 +11,11 @@ use anyhow::{Context, Result, bail};
 
 use crate::exposition::{self, Exposition, Format};
 use crate::http::{Answer, Client};
+use crate::ports;
 use crate::process::Process;
+
+/// Time for an exporter to list the whole cluster.
+pub const READY_LIMIT: Duration = Duration::from_secs(60);
 
 /// Time until both ports listen; the API server is not asked for this.
 const LISTEN_LIMIT: Duration = Duration::from_secs(20);
@@ -37,6 +41,30 @@ impl Exporter {
         let (metrics, telemetry) = addresses(&line)
             .with_context(|| format!("{name} printed `listening {line}`: want `metrics=URL telemetry=URL`"))?;
         Ok(Self { process, metrics: Client::plain(metrics), telemetry: Client::plain(telemetry) })
+    }
+
+    /// Starts the reference on free ports and waits until it serves something.
+    pub fn start_reference(
+        name: &str,
+        binary: &Path,
+        kubeconfig: &Path,
+        arguments: &[String],
+        logs: &Path,
+    ) -> Result<Self> {
+        let (port, telemetry_port) = (ports::free()?, ports::free()?);
+        let mut command = Command::new(binary);
+        // It computes schedules without a zone in its own; containers run in UTC.
+        command.env("TZ", "UTC").arg("--kubeconfig").arg(kubeconfig);
+        command.args(["--host=127.0.0.1", "--telemetry-host=127.0.0.1"]);
+        command.arg(format!("--port={port}")).arg(format!("--telemetry-port={telemetry_port}")).args(arguments);
+        let process = Process::start(name, command, logs)?;
+        let client = |port: u16| Client::plain(format!("http://127.0.0.1:{port}"));
+        let mut exporter = Self { process, metrics: client(port), telemetry: client(telemetry_port) };
+        let metrics = exporter.metrics.clone();
+        exporter.process.wait_for("serves its first objects", READY_LIMIT, || {
+            Ok(metrics.get("/metrics", None).ok().filter(|answer| !answer.body.is_empty()).map(|_| ()))
+        })?;
+        Ok(exporter)
     }
 
     /// Its name in reports.

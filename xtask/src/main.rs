@@ -6,20 +6,27 @@ mod bench;
 mod cargo;
 mod cli;
 mod cluster;
+mod compare;
+mod conformance;
 mod demo;
+mod docs;
 mod e2e;
 mod exporter;
 mod exposition;
+mod flags;
 mod http;
 mod interrupt;
 mod kubeconfig;
 mod manifests;
+mod plant;
 mod ports;
 mod process;
 mod progress;
 mod prometheus;
+mod strict;
 mod table;
 mod test;
+mod testbed;
 mod tidy;
 mod tools;
 mod wait;
@@ -34,7 +41,9 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = interrupt::install().and_then(|()| match &cli.command {
         Command::Bench(arguments) => bench::run(arguments),
+        Command::Conformance(arguments) => conformance::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
+        Command::Docs(arguments) => docs::run(arguments),
         Command::E2e(arguments) => e2e::run(arguments),
         Command::Manifests(arguments) => manifests::run(arguments),
         Command::Test(arguments) => test::run(arguments),

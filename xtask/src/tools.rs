@@ -31,6 +31,8 @@ pub struct Component {
     module: &'static str,
     /// The Go package of the program.
     package: &'static str,
+    /// The source file of a program of our own, in its folder; it counts for the version.
+    source: Option<&'static str>,
     /// Go build tags.
     tags: &'static str,
     /// Kubernetes components learn their version at link time; without it, clients see v0.0.0.
@@ -45,6 +47,7 @@ pub const ETCD: Component = Component {
     folder: "etcd",
     module: "go.etcd.io/etcd/server/v3",
     package: "go.etcd.io/etcd/server/v3",
+    source: None,
     tags: "",
     stamped: false,
     minutes: 2,
@@ -56,6 +59,7 @@ pub const KUBE_APISERVER: Component = Component {
     folder: "kubernetes",
     module: "k8s.io/kubernetes",
     package: "k8s.io/kubernetes/cmd/kube-apiserver",
+    source: None,
     tags: "",
     stamped: true,
     minutes: 9,
@@ -67,6 +71,7 @@ pub const REFERENCE: Component = Component {
     folder: "kube-state-metrics",
     module: "k8s.io/kube-state-metrics/v2",
     package: "k8s.io/kube-state-metrics/v2",
+    source: None,
     tags: "",
     stamped: false,
     minutes: 4,
@@ -81,6 +86,7 @@ pub const PROMETHEUS: Component = Component {
     folder: "prometheus",
     module: "github.com/prometheus/prometheus",
     package: "github.com/prometheus/prometheus/cmd/prometheus",
+    source: None,
     tags: ONLY_STATIC_TARGETS,
     stamped: false,
     minutes: 5,
@@ -92,13 +98,26 @@ pub const PROMTOOL: Component = Component {
     folder: "prometheus",
     module: "github.com/prometheus/prometheus",
     package: "github.com/prometheus/prometheus/cmd/promtool",
+    source: None,
+    tags: ONLY_STATIC_TARGETS,
+    stamped: false,
+    minutes: 1,
+};
+
+/// Its parsers, behind a small program of our own.
+pub const PARSE_EXPOSITION: Component = Component {
+    name: "parse-exposition",
+    folder: "prometheus",
+    module: "github.com/prometheus/prometheus",
+    package: "./parse-exposition",
+    source: Some("parse-exposition/main.go"),
     tags: ONLY_STATIC_TARGETS,
     stamped: false,
     minutes: 1,
 };
 
 /// Everything that `cargo xtask tools` builds, in this order.
-const COMPONENTS: [&Component; 5] = [&ETCD, &REFERENCE, &KUBE_APISERVER, &PROMETHEUS, &PROMTOOL];
+const COMPONENTS: [&Component; 6] = [&ETCD, &REFERENCE, &KUBE_APISERVER, &PROMETHEUS, &PROMTOOL, &PARSE_EXPOSITION];
 
 /// The values of `--only`.
 pub fn component_names() -> PossibleValuesParser {
@@ -122,8 +141,8 @@ pub fn run(arguments: &ToolsArgs) -> Result<()> {
 
 /// The path of a component's binary, built now if it is not there yet.
 pub fn ensure(component: &Component) -> Result<PathBuf> {
-    let folder = cargo::workspace_root().join("xtask/tools").join(component.folder);
-    let version = pinned_version(&folder, component.module)?;
+    let folder = folder(component);
+    let version = component_version(component, &folder)?;
     if let Some(given) = from_assets(component, &version)? {
         return Ok(given);
     }
@@ -137,7 +156,12 @@ pub fn ensure(component: &Component) -> Result<PathBuf> {
 
 /// The pinned version of a component.
 pub fn version(component: &Component) -> Result<String> {
-    pinned_version(&cargo::workspace_root().join("xtask/tools").join(component.folder), component.module)
+    component_version(component, &folder(component))
+}
+
+/// Where its `go.mod` is.
+fn folder(component: &Component) -> PathBuf {
+    cargo::workspace_root().join("xtask/tools").join(component.folder)
 }
 
 /// `$KSM_TOOLS_DIR`, else `ksm-tools` in the user's cache folder.
@@ -153,6 +177,17 @@ fn choose_cache_dir(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathB
         let caches = variable("XDG_CACHE_HOME").map(PathBuf::from);
         Some(caches.or_else(|| Some(Path::new(&variable("HOME")?).join(".cache")))?.join("ksm-tools"))
     })
+}
+
+/// The version of its module and, for a program of our own, the start of the digest of its source.
+fn component_version(component: &Component, folder: &Path) -> Result<String> {
+    let version = pinned_version(folder, component.module)?;
+    let Some(source) = component.source else { return Ok(version) };
+    let path = folder.join(source);
+    let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let digest = ring::digest::digest(&ring::digest::SHA256, &text);
+    let start: String = digest.as_ref().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    Ok(format!("{version}-{start}"))
 }
 
 fn pinned_version(folder: &Path, module: &str) -> Result<String> {
@@ -253,6 +288,7 @@ mod tests {
         for component in COMPONENTS {
             let version = version(component).unwrap();
             assert!(version.starts_with('v'), "{}: {version}", component.name);
+            assert_eq!(version.contains('-'), component.source.is_some(), "{}: {version}", component.name);
         }
     }
 }

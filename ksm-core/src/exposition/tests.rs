@@ -16,6 +16,7 @@ fn number(value: f64) -> String {
 
 #[test]
 fn info_and_stateset_are_gauges_in_text_only() {
+    // R17, https://github.com/kubernetes/kube-state-metrics/issues/2248
     for (kind, text, open) in [
         (Kind::Gauge, "gauge", "gauge"),
         (Kind::Counter, "counter", "counter"),
@@ -29,6 +30,7 @@ fn info_and_stateset_are_gauges_in_text_only() {
 
 #[test]
 fn help_escapes_backslash_and_newline_and_quotes_in_openmetrics_only() {
+    // R16, https://github.com/kubernetes/kube-state-metrics/issues/3067
     assert_eq!(header(Format::Text, Kind::Gauge, "a\\d\n\"b\""), "# HELP demo a\\\\d\\n\"b\"\n# TYPE demo gauge\n");
     assert_eq!(
         header(Format::OpenMetrics, Kind::Gauge, "a\\d\n\"b\""),
@@ -38,6 +40,7 @@ fn help_escapes_backslash_and_newline_and_quotes_in_openmetrics_only() {
 
 #[test]
 fn label_values_escape_exactly_quote_backslash_and_newline() {
+    // R16, https://github.com/kubernetes/kube-state-metrics/issues/3067
     let mut out = Vec::new();
     write_label(&mut out, "label_note", "\"\\\n\t🦀日本");
     assert_eq!(String::from_utf8(out).unwrap(), "label_note=\"\\\"\\\\\\n\t🦀日本\"");
@@ -45,6 +48,7 @@ fn label_values_escape_exactly_quote_backslash_and_newline() {
 
 #[test]
 fn numbers_print_shortest_with_an_exponent_from_a_million_upward() {
+    // R11, https://github.com/kubernetes/kube-state-metrics/issues/2541
     for (value, text) in [
         (0.0, "0"),
         (-0.0, "-0"),

@@ -43,30 +43,48 @@ pub fn sanitize(text: &str) -> String {
 /// `_conflict2` … in key order, skipping every name given out before
 /// (<https://github.com/kubernetes/kube-state-metrics/issues/3064>).
 pub fn copied_labels<'a>(prefix: &str, map: &'a BTreeMap<String, String>, keys: &KeyFilter) -> Vec<(String, &'a str)> {
-    let mut labels: Vec<(String, &str)> = Vec::new();
-    // How many suffixes each name that collided has used up.
-    let mut suffixes: HashMap<String, u32> = HashMap::new();
-    for (key, value) in map.iter().filter(|(key, _)| keys.admits(key)) {
-        let mut name = format!("{prefix}_{}", snake_case(&sanitize(key)));
-        let first_holder = labels.iter().position(|(taken, _)| *taken == name);
-        if first_holder.is_some() || suffixes.contains_key(&name) {
-            let suffix = suffixes.entry(name.clone()).or_default();
-            if let Some(first) = first_holder {
-                labels[first].0 = free_name(&name, suffix, &labels);
-            }
-            name = free_name(&name, suffix, &labels);
-        }
-        labels.push((name, value));
+    let mut labels: Vec<(String, &str)> = map
+        .iter()
+        .filter(|(key, _)| keys.admits(key))
+        .map(|(key, value)| (format!("{prefix}_{}", snake_case(&sanitize(key))), value.as_str()))
+        .collect();
+    let mut names: Vec<&str> = labels.iter().map(|(name, _)| name.as_str()).collect();
+    names.sort_unstable();
+    if names.windows(2).any(|pair| pair[0] == pair[1]) {
+        number_conflicts(&mut labels);
     }
     labels
 }
 
-/// `name` with the next conflict suffix that makes it unlike every label so far.
-fn free_name(name: &str, suffix: &mut u32, labels: &[(String, &str)]) -> String {
+/// Makes every name unique, in order. The work grows with the number of labels, not with its square.
+fn number_conflicts(labels: &mut [(String, &str)]) {
+    // Where each name given out so far stands.
+    let mut given: HashMap<String, usize> = HashMap::with_capacity(labels.len());
+    // How many suffixes each name that collided has used up.
+    let mut suffixes: HashMap<String, u32> = HashMap::new();
+    for index in 0..labels.len() {
+        let mut name = std::mem::take(&mut labels[index].0);
+        if let Some(suffix) = suffixes.get_mut(&name) {
+            name = free_name(&name, suffix, &given);
+        } else if let Some(first) = given.remove(&name) {
+            let mut suffix = 0;
+            let renamed = free_name(&name, &mut suffix, &given);
+            given.insert(renamed.clone(), first);
+            labels[first].0 = renamed;
+            let next = free_name(&name, &mut suffix, &given);
+            suffixes.insert(std::mem::replace(&mut name, next), suffix);
+        }
+        given.insert(name.clone(), index);
+        labels[index].0 = name;
+    }
+}
+
+/// `name` with the next conflict suffix that makes it unlike every name given out.
+fn free_name(name: &str, suffix: &mut u32, given: &HashMap<String, usize>) -> String {
     loop {
         *suffix += 1;
         let candidate = format!("{name}_conflict{suffix}");
-        if labels.iter().all(|(taken, _)| *taken != candidate) {
+        if !given.contains_key(&candidate) {
             return candidate;
         }
     }

@@ -9,7 +9,7 @@ mod samples;
 pub use crate::exposition::Kind;
 pub use keys::{KeyFilter, copied_labels, sanitize};
 pub use plan::Plan;
-pub(crate) use samples::Written;
+pub(crate) use samples::{MAX_TEXT, Written};
 pub use samples::{Samples, condition_statuses};
 
 /// What users may rely on (<https://kubernetes.io/docs/reference/using-api/deprecation-policy/> is the model).

@@ -3,7 +3,8 @@
 //! No two samples with the same labels are ever written: the first wins
 //! (<https://github.com/kubernetes/kube-state-metrics/issues/2445>).
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
@@ -11,7 +12,11 @@ use super::{FamilyInfo, KeyFilter, Plan, copied_labels};
 use crate::exposition::{Number, write_label, write_number};
 use crate::view::Time;
 
-/// Where a generator writes its samples.
+/// Most text of one object, in bytes. What an API server admits (3 MiB) stays far below it; an object that is made to
+/// multiply must not take the memory of all others.
+pub(crate) const MAX_TEXT: usize = 64 << 20;
+
+/// Where a generator writes its samples; past [`MAX_TEXT`] they are dropped, and so is the object.
 pub struct Samples<'a> {
     out: &'a mut Vec<u8>,
     family: FamilyInfo<'a>,
@@ -31,7 +36,7 @@ impl<'a> Samples<'a> {
         written: &'a mut Written,
     ) -> Self {
         written.series.clear();
-        written.hashes.clear();
+        written.places.clear();
         Self { out, family, base, plan, written }
     }
 
@@ -67,6 +72,9 @@ impl<'a> Samples<'a> {
     /// One sample with label names that depend on the object.
     pub fn labelled<'l>(&mut self, labels: impl IntoIterator<Item = (&'l str, &'l str)>, value: impl Number) {
         let start = self.out.len();
+        if start > MAX_TEXT {
+            return;
+        }
         self.out.extend_from_slice(self.family.name.as_bytes());
         let open = self.out.len();
         self.out.push(b'{');
@@ -125,32 +133,42 @@ pub fn condition_statuses(status: &str) -> [(&'static str, bool); 3] {
     [("true", status == "True"), ("false", status == "False"), ("unknown", status == "Unknown")]
 }
 
-/// Past this many samples of one family in one object, a hash set spares comparing each with all.
+/// Past this many samples of one family in one object, a hash map spares comparing each with all.
 const COMPARE_ALL: usize = 32;
 
 /// The series written so far of one family for one object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Written {
     series: Vec<Range<usize>>,
-    hashes: HashSet<u64>,
+    /// Where in `series` one of that hash stands; filled only past [`COMPARE_ALL`].
+    places: HashMap<u64, usize>,
     state: RandomState,
 }
 
 impl Written {
     /// Notes the series at `range` of `text`; false if it was noted before.
     fn insert(&mut self, text: &[u8], range: Range<usize>) -> bool {
-        if self.series.len() >= COMPARE_ALL {
-            if self.hashes.is_empty() {
-                self.hashes = self.series.iter().map(|range| self.state.hash_one(&text[range.clone()])).collect();
-            }
-            if self.hashes.insert(self.state.hash_one(&text[range.clone()])) {
-                self.series.push(range);
-                return true;
-            }
-        }
         let new = &text[range.clone()];
-        if self.series.iter().any(|range| text[range.clone()] == *new) {
-            return false;
+        let same = |noted: &Range<usize>| text[noted.clone()] == *new;
+        if self.series.len() < COMPARE_ALL {
+            if self.series.iter().any(same) {
+                return false;
+            }
+        } else {
+            if self.places.is_empty() {
+                let hashes = self.series.iter().map(|noted| self.state.hash_one(&text[noted.clone()]));
+                self.places = hashes.zip(0..).collect();
+            }
+            match self.places.entry(self.state.hash_one(new)) {
+                Entry::Vacant(place) => {
+                    place.insert(self.series.len());
+                }
+                // Two series of one hash are next to impossible: only then are all compared.
+                Entry::Occupied(place) if same(&self.series[*place.get()]) || self.series.iter().any(same) => {
+                    return false;
+                }
+                Entry::Occupied(_) => {}
+            }
         }
         self.series.push(range);
         true

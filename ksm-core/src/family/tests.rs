@@ -64,6 +64,61 @@ fn conflicting_keys_are_numbered_past_every_name_in_use() {
 }
 
 #[test]
+fn a_name_that_collided_before_takes_the_next_number_and_renames_nobody() {
+    assert_eq!(
+        names(&[("X-y-conflict1", "1"), ("X.y.conflict1", "2"), ("x-y", "3"), ("x.y", "4"), ("x_y_conflict1", "5"),]),
+        [
+            "label_x_y_conflict1_conflict1=1",
+            "label_x_y_conflict1_conflict2=2",
+            "label_x_y_conflict1=3",
+            "label_x_y_conflict2=4",
+            "label_x_y_conflict1_conflict3=5"
+        ]
+    );
+}
+
+/// Work that grows with the square of this many would take minutes.
+const VERY_MANY: usize = 200_000;
+
+#[test]
+fn very_many_keys_cost_no_more_each_than_a_few() {
+    // Every third collides with its neighbour.
+    let map = (0..VERY_MANY).map(|i| (format!("k{}{}", i / 3 * 3, if i % 3 == 1 { "." } else { "-" }), "v".to_owned()));
+    let map: BTreeMap<String, String> =
+        map.enumerate().map(|(i, (key, value))| (format!("{key}{}", i % 3 / 2), value)).collect();
+    let labels = copied_labels("label", &map, &KeyFilter::All);
+    assert_eq!(labels.len(), map.len());
+    let unique: std::collections::HashSet<&str> = labels.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(unique.len(), labels.len());
+    assert!(labels.iter().any(|(name, _)| name.ends_with("_conflict2")));
+}
+
+#[test]
+fn very_many_samples_cost_no_more_each_than_a_few() {
+    let text = write(&["k"], "", |out| {
+        for round in 0..2 {
+            // The second time from the end, so that a search from either end finds the repeated series last.
+            for i in 0..VERY_MANY {
+                out.sample(&[&if round == 0 { i } else { VERY_MANY - 1 - i }.to_string()], round);
+            }
+        }
+    });
+    assert_eq!(text.lines().count(), VERY_MANY);
+    assert!(text.lines().all(|line| line.ends_with(" 0")));
+}
+
+#[test]
+fn samples_end_where_one_object_would_take_all_memory() {
+    let long = "v".repeat(1 << 20);
+    let text = write(&["k", "n"], "", |out| {
+        for i in 0..1000 {
+            out.sample(&[&long, &i.to_string()], 1);
+        }
+    });
+    assert!((MAX_TEXT..MAX_TEXT + 2 * long.len()).contains(&text.len()), "{}", text.len());
+}
+
+#[test]
 fn one_wildcard_in_a_key_stands_for_any_text() {
     let filter = KeyFilter::Keys(["app*", "*.example.com/x", "lit", "*two*"].map(str::to_owned).into());
     for (key, admitted) in [

@@ -138,3 +138,10 @@ pub(super) fn conditions(conditions: &[Condition], out: &mut Samples<'_>) {
         }
     }
 }
+
+/// Samples of a family with the label `access_mode`: one for each way to mount a volume.
+pub(super) fn access_modes(access_modes: &[String], out: &mut Samples<'_>) {
+    for access_mode in access_modes {
+        out.sample(&[access_mode], 1);
+    }
+}

@@ -84,7 +84,8 @@ fn render(resource: &dyn AnyResource, options: &Options, yaml: &str, headers: bo
     String::from_utf8(text).unwrap()
 }
 
-fn protobuf(resource: &dyn AnyResource, mut object: serde_json::Value) -> Vec<u8> {
+/// The object as an API server would send it in protobuf.
+pub(crate) fn protobuf(resource: &dyn AnyResource, mut object: serde_json::Value) -> Vec<u8> {
     let descriptor = resource.descriptor();
     let api_version = match descriptor.group {
         "" => descriptor.version.to_owned(),
@@ -93,4 +94,13 @@ fn protobuf(resource: &dyn AnyResource, mut object: serde_json::Value) -> Vec<u8
     object["apiVersion"] = api_version.into();
     object["kind"] = descriptor.kind.into();
     ksm_testbed::encode(&object).unwrap()
+}
+
+/// Checks that the object `yaml`, in JSON, does not decode.
+#[track_caller]
+pub(crate) fn refused(resource: &dyn AnyResource, yaml: &str) {
+    let object: serde_json::Value = serde_norway::from_str(yaml).unwrap();
+    let plan = Plan::by_default(&resource.families());
+    let bytes = serde_json::to_vec(&object).unwrap();
+    assert!(resource.render(Encoding::Json, &bytes, &plan, &mut |_| true, &mut Rendered::default()).is_err());
 }

@@ -1,4 +1,9 @@
-//! What holds for the table of every resource.
+//! What holds for every resource: its table, and that no object, however broken, does harm.
+
+mod broken;
+mod fixture;
+mod parse;
+mod size;
 
 use std::collections::HashSet;
 

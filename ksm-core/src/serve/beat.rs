@@ -15,7 +15,7 @@ use super::exposition::Coding;
 use crate::catalogue::Catalogue;
 
 /// How long before a scrape its work starts. Less than what a scrape may be behind, so that the scrape adds no work.
-const LEAD: Duration = Duration::from_millis(400);
+const LEAD: Duration = Duration::from_millis(600);
 
 /// Beats outside of this are not learned.
 const SHORTEST: Duration = Duration::from_secs(1);

@@ -349,6 +349,55 @@ proptest! {
     }
 }
 
+/// Readers on other threads only ever see whole views, each no older than the one before.
+#[test]
+fn readers_race_a_writer_and_see_whole_views_in_order() {
+    const VIEWS: u8 = 120;
+    let mut store = sealing_store().with_threads(2);
+    fill(&mut store, 0..300, 0);
+    store.publish();
+    let readers: Vec<_> = (0..3)
+        .map(|number| {
+            let reader = store.reader();
+            std::thread::spawn(move || {
+                let mut last = 0;
+                while last < VIEWS {
+                    let snapshot = reader.snapshot();
+                    let shown = text(&snapshot, 0);
+                    let mut values = shown.lines().map(|line| line.rsplit(' ').next().unwrap().parse::<u8>().unwrap());
+                    let value = values.next().unwrap();
+                    assert!(values.all(|other| other == value), "a view is of one moment");
+                    assert_eq!(shown.lines().count(), 300);
+                    assert!(value >= last, "views only go forward");
+                    last = value;
+                    if number == 0 {
+                        check_packed(&snapshot);
+                    }
+                }
+            })
+        })
+        .collect();
+    for value in 1..=VIEWS {
+        for object in 0..300 {
+            store.apply(key(object), &three([&format!("a{{o=\"{object}\"}} {value}\n"), "", ""]));
+        }
+        if value % 3 == 0 {
+            let mut relist = store.relist();
+            for object in 0..300 {
+                store.relist_apply(
+                    &mut relist,
+                    key(object),
+                    &three([&format!("a{{o=\"{object}\"}} {value}\n"), "", ""]),
+                );
+            }
+            store.replace(relist);
+        } else {
+            store.publish();
+        }
+    }
+    readers.into_iter().for_each(|reader| reader.join().unwrap());
+}
+
 #[test]
 fn lengths_in_a_gzip_trailer_are_modulo_two_to_the_32() {
     assert_eq!(gzip_trailer(0x0102_0304, (1 << 32) + 5), [4, 3, 2, 1, 5, 0, 0, 0]);

@@ -42,7 +42,19 @@ const COUNTERS: &[Counter] = &[
         help: "Lists after the first that replaced what was served.",
         count: |progress| &progress.relists,
     },
+    Counter {
+        name: "kube_state_metrics_sharded_folds",
+        help: "Passes that folded changes into packed text.",
+        count: |progress| &progress.folds,
+    },
 ];
+
+/// Counters of microseconds, served in seconds.
+const TIMES: &[Counter] = &[Counter {
+    name: "kube_state_metrics_sharded_fold_seconds",
+    help: "Time that folding changes into packed text took.",
+    count: |progress| &progress.folds_us,
+}];
 
 /// A gauge by resource.
 struct Gauge {
@@ -57,6 +69,24 @@ const GAUGES: &[Gauge] = &[
         name: "kube_state_metrics_sharded_objects",
         help: "Objects served, those of this shard.",
         value: |resource| Some(resource.totals().0 as f64),
+    },
+    Gauge {
+        name: "kube_state_metrics_sharded_text_bytes",
+        help: "Bytes of sample text served, as it is without compression.",
+        value: |resource| Some(resource.totals().1.bytes as f64),
+    },
+    Gauge {
+        name: "kube_state_metrics_sharded_packed_bytes",
+        help: "Bytes of sample text kept in packed form.",
+        value: |resource| Some(resource.packed_bytes() as f64),
+    },
+    Gauge {
+        name: "kube_state_metrics_sharded_behind_seconds",
+        help: "For how long changes have been read that a scrape does not show yet, the longest of all namespaces.",
+        value: |resource| {
+            let behind = resource.progress().iter().filter_map(|progress| progress.freshness.behind());
+            Some(behind.max().unwrap_or_default().as_secs_f64())
+        },
     },
     Gauge {
         name: "kube_state_metrics_sharded_synced",
@@ -154,6 +184,15 @@ impl Collector for Resources {
                 family
                     .encode_family(&[("resource", resource.plural())])?
                     .encode_counter::<NoLabelSet, _, f64>(&sum(resource, counter.count), None)?;
+            }
+        }
+        for time in TIMES {
+            let mut family = encoder.encode_descriptor(time.name, time.help, None, MetricType::Counter)?;
+            for resource in self.catalogue.resources() {
+                let seconds = sum(resource, time.count) as f64 / 1e6;
+                family
+                    .encode_family(&[("resource", resource.plural())])?
+                    .encode_counter::<NoLabelSet, _, f64>(&seconds, None)?;
             }
         }
         for gauge in GAUGES {

@@ -29,6 +29,9 @@ fn telemetry() -> Telemetry {
     progress[0].lists_failed.add(3);
     progress[1].lists_failed.add(1);
     progress[1].lists_succeeded.add(1);
+    progress[0].folds.add(3);
+    progress[1].folds.add(4);
+    progress[1].folds_us.add(250_000);
     progress[1].set_synced();
     progress[1].set_filtering(Filtering::ServerSide);
     progress[1].sync_duration_ms.set(1500);
@@ -76,6 +79,10 @@ fn numbers_are_sums_over_namespaces() {
             "# TYPE kube_state_metrics_sharded_objects gauge",
             "kube_state_metrics_sharded_objects{resource=\"daemonsets\"} 2.0",
             "kube_state_metrics_sharded_synced{resource=\"daemonsets\"} 0.0",
+            "kube_state_metrics_sharded_folds_total{resource=\"daemonsets\"} 7",
+            "kube_state_metrics_sharded_fold_seconds_total{resource=\"daemonsets\"} 0.25",
+            "kube_state_metrics_sharded_behind_seconds{resource=\"daemonsets\"} 0.0",
+            "kube_state_metrics_sharded_packed_bytes{resource=\"daemonsets\"} 0.0",
             "kube_state_metrics_sharded_server_side{resource=\"daemonsets\"} 1.0",
             "kube_state_metrics_sharded_sync_duration_seconds{resource=\"daemonsets\"} 1.5",
             "kube_state_metrics_sharded_last_event_timestamp_seconds{resource=\"daemonsets\"} 1700000000.25",

@@ -5,11 +5,14 @@ use serde::{Deserialize, Deserializer, de};
 /// Which way a percentage of a count is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
-    /// Toward zero.
+    /// Toward negative infinity.
     Down,
-    /// Away from zero.
+    /// Toward positive infinity.
     Up,
 }
+
+/// 2^63, past the largest count.
+const MAX: f64 = 9_223_372_036_854_775_808.0;
 
 /// A number, or text such as `25%` or a port name.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -31,13 +34,13 @@ impl IntOrString {
         }
         // The API admits surges of any number of digits.
         let percent: i64 = self.text.strip_suffix('%')?.parse().ok()?;
-        let product = i128::from(percent) * i128::from(total);
-        let floor = product.div_euclid(100);
+        // In float64, as the API's own library does it: the last digits of absurd surges are those the controllers see.
+        let exact = percent as f64 * f64::from(total) / 100.0;
         let scaled = match rounding {
-            Rounding::Down => floor,
-            Rounding::Up => floor + i128::from(product.rem_euclid(100) != 0),
+            Rounding::Down => exact.floor(),
+            Rounding::Up => exact.ceil(),
         };
-        i64::try_from(scaled).ok()
+        (scaled.abs() < MAX).then_some(scaled as i64)
     }
 }
 

@@ -23,9 +23,10 @@ impl Quantity {
         self.parse()?.rounded_up(3)
     }
 
-    /// The nearest float64; `None` for text that is no quantity.
-    pub fn nearest(&self) -> Option<f64> {
-        self.parse()?.nearest()
+    /// The value as the API library converts it to float64 at once, often not the nearest: the digits, then times a power
+    /// of ten. `None` for text that is no quantity.
+    pub fn approximate(&self) -> Option<f64> {
+        self.parse()?.approximate()
     }
 
     fn parse(&self) -> Option<Parsed<'_>> {
@@ -86,13 +87,13 @@ impl<'a> Parsed<'a> {
             "Ei" => Scale::Binary(60),
             _ => Scale::Decimal(exponent(rest.strip_prefix(['e', 'E'])?)?),
         };
-        Some(Self { negative, integer, fraction: fraction.trim_end_matches('0'), scale })
+        Some(Self { negative, integer, fraction, scale })
     }
 
     /// The value with `digits` decimal places, rounded up (away from zero, as the API rounds), as the nearest float64.
     fn rounded_up(&self, digits: u32) -> Option<f64> {
         let unit = 10_i128.pow(digits);
-        Some(match self.scaled_up_exact(digits) {
+        Some(match self.scaled_up_exact(i32::try_from(digits).ok()?) {
             // Dividing whole values as integers rounds once; as floats it would round twice.
             Some(exact) if exact % unit == 0 => (exact / unit) as f64,
             Some(exact) => exact as f64 / unit as f64,
@@ -105,12 +106,13 @@ impl<'a> Parsed<'a> {
     }
 
     /// The value times `10^digits`, rounded up to an integer; `None` past `i128`.
-    fn scaled_up_exact(&self, digits: u32) -> Option<i128> {
+    fn scaled_up_exact(&self, digits: i32) -> Option<i128> {
+        let fraction = self.fraction.trim_end_matches('0');
         let mut mantissa: i128 = 0;
-        for digit in self.integer.bytes().chain(self.fraction.bytes()) {
+        for digit in self.integer.bytes().chain(fraction.bytes()) {
             mantissa = mantissa.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
         }
-        let mut decimal = i32::try_from(digits).ok()? - i32::try_from(self.fraction.len()).ok()?;
+        let mut decimal = digits - i32::try_from(fraction.len()).ok()?;
         match self.scale {
             Scale::Decimal(exponent) => decimal += exponent,
             Scale::Binary(bits) => mantissa = mantissa.checked_mul(1_i128 << bits)?,
@@ -124,6 +126,29 @@ impl<'a> Parsed<'a> {
             }
         };
         Some(if self.negative { -magnitude } else { magnitude })
+    }
+
+    /// Which digits and which power is what decides the last printed digit: those written where they are few enough,
+    /// billionths, rounded up, of all others.
+    /// Source: <https://pkg.go.dev/k8s.io/apimachinery/pkg/api/resource#Quantity.AsApproximateFloat64>.
+    fn approximate(&self) -> Option<f64> {
+        const NANO: i32 = -9;
+        let integer = self.integer.trim_start_matches('0');
+        let (whole, places) = (integer.len().max(1), self.fraction.len());
+        let as_written = match self.scale {
+            Scale::Decimal(exponent) if whole + places <= 18 => {
+                Some(exponent - i32::try_from(places).ok()?).filter(|exponent| *exponent >= NANO)
+            }
+            Scale::Binary(bits) if places == 0 && whole + (bits as usize) * 3 / 10 < 15 => Some(0),
+            _ => None,
+        };
+        let exponent = as_written.unwrap_or(NANO);
+        match self.scaled_up_exact(-exponent) {
+            // Not even an infinite power makes it anything else.
+            Some(0) => Some(0.0),
+            Some(digits) => Some(digits as f64 * power_of_ten(exponent)),
+            None => self.nearest(),
+        }
     }
 
     fn nearest(&self) -> Option<f64> {
@@ -146,6 +171,16 @@ fn exponent(text: &str) -> Option<i32> {
     }
     let magnitude = digits.parse().unwrap_or(MAX_EXPONENT).min(MAX_EXPONENT);
     Some(if text.starts_with('-') { -magnitude } else { magnitude })
+}
+
+/// Ten to that power, in the steps (of 32, and the rest) that Go's `math.Pow10` takes.
+fn power_of_ten(exponent: i32) -> f64 {
+    let exact = |exponent: i32| format!("1e{exponent}").parse().unwrap_or(f64::INFINITY);
+    match exponent {
+        309.. => f64::INFINITY,
+        0..=308 => exact(exponent / 32 * 32) * exact(exponent % 32),
+        _ => 1.0 / exact(-exponent),
+    }
 }
 
 fn zero_if_empty(digits: &str) -> &str {

@@ -8,6 +8,7 @@ fn quantity(text: &str) -> Quantity {
 
 #[test]
 fn whole_units_are_rounded_up() {
+    // R11, https://github.com/kubernetes/kube-state-metrics/issues/2541
     for (text, value) in [
         ("0", 0.0),
         ("100m", 1.0),
@@ -37,6 +38,7 @@ fn whole_units_are_rounded_up() {
 
 #[test]
 fn cores_are_rounded_up_to_a_thousandth() {
+    // R11, https://github.com/kubernetes/kube-state-metrics/issues/2541
     for (text, value) in [
         ("1e3", 1000.0),
         ("100m", 0.1),
@@ -55,6 +57,32 @@ fn cores_are_rounded_up_to_a_thousandth() {
 }
 
 #[test]
+fn the_quick_conversion_is_off_where_that_of_the_api_library_is() {
+    for (text, value) in [
+        ("0", 0.0),
+        ("-0", 0.0),
+        ("0e400", 0.0),
+        ("50m", 0.05),
+        ("9m", 0.009_000_000_000_000_001),
+        ("0.009", 0.009_000_000_000_000_001),
+        ("0.011", 0.011),
+        ("0.0110", 0.011_000_000_000_000_001),
+        ("-9m", -0.009_000_000_000_000_001),
+        ("1500u", 0.0015),
+        ("1.5", 1.5),
+        ("123Mi", 128_974_848.0),
+        ("1.5Gi", 1_610_612_736.0),
+        ("1Ei", 1_152_921_504_606_847_000.0),
+        ("1e40", 1e40),
+        ("1e400", f64::INFINITY),
+        ("1e-12", 1e-9),
+        ("1234567890123456789", 1_234_567_890_123_457_000.0),
+    ] {
+        assert_eq!(quantity(text).approximate().map(f64::to_bits), Some(f64::to_bits(value)), "{text}");
+    }
+}
+
+#[test]
 fn text_that_is_no_quantity_has_no_value() {
     for text in ["", ".", "m", "1mi", "1 Gi", "1e", "1e+", "abc", "1ee3", "--1", "0x10"] {
         assert_eq!(quantity(text).whole(), None, "{text}");
@@ -63,6 +91,7 @@ fn text_that_is_no_quantity_has_no_value() {
 
 #[test]
 fn percentages_round_the_way_asked() {
+    // R06, https://github.com/kubernetes/kube-state-metrics/issues/3083
     let percent: IntOrString = serde_json::from_str("\"25%\"").unwrap();
     assert_eq!(percent.scaled(10, Rounding::Down), Some(2));
     assert_eq!(percent.scaled(10, Rounding::Up), Some(3));
@@ -70,6 +99,10 @@ fn percentages_round_the_way_asked() {
     assert_eq!(count.scaled(10, Rounding::Up), Some(4));
     let huge: IntOrString = serde_json::from_str("\"3000000000%\"").unwrap();
     assert_eq!(huge.scaled(3, Rounding::Up), Some(90_000_000));
+    let absurd: IntOrString = serde_json::from_str("\"9999999999%\"").unwrap();
+    assert_eq!(absurd.scaled(i32::MAX, Rounding::Up), Some(214_748_364_678_525_184));
+    let negative: IntOrString = serde_json::from_str("\"-10%\"").unwrap();
+    assert_eq!([Rounding::Down, Rounding::Up].map(|rounding| negative.scaled(33, rounding)), [Some(-4), Some(-3)]);
     for text in ["\"abc%\"", "\"4\"", "\"\""] {
         let other: IntOrString = serde_json::from_str(text).unwrap();
         assert_eq!(other.scaled(10, Rounding::Up), None, "{text}");

@@ -84,10 +84,10 @@ pub struct Progress {
     pub last_event_ms: Count,
     /// How long the first list took, from the first request to its end, in milliseconds.
     pub sync_duration_ms: Count,
-    /// Passes that showed readers changes to packed text.
-    pub passes: Count,
+    /// Passes that folded changes into packed text.
+    pub folds: Count,
     /// Time they took, in microseconds.
-    pub passes_us: Count,
+    pub folds_us: Count,
     /// Whether readers see all that was read.
     pub freshness: Freshness,
     synced: AtomicBool,

@@ -266,8 +266,8 @@ impl Session {
             let started = std::time::Instant::now();
             self.on_this_thread(cheap, Store::publish);
             if !cheap {
-                self.progress.passes.add(1);
-                self.progress.passes_us.add(u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX));
+                self.progress.folds.add(1);
+                self.progress.folds_us.add(u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX));
             }
         }
         self.progress.freshness.note_shown();

@@ -1,4 +1,4 @@
-//! The test bed's own paths, under `/testbed/`: faults, statistics, compaction, expiry and outages.
+//! The test bed's own paths, under `/testbed/`: faults, statistics, compaction, expiry, outages and generated objects.
 //!
 //! | request | what it does |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | `POST compact` | forgets the history of events |
 //! | `POST expire?resource=PLURAL` | ends the open watches of a resource with a 410 |
 //! | `POST outage?milliseconds=N` | closes all connections and refuses new ones for a time |
+//! | `POST variety?seed=S&seeds=N&objects=M&resources=a,b&marker=NAME` | replaces all objects by [generated ones](Variety) |
 
 use std::time::Duration;
 
@@ -17,7 +18,9 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 
 use super::{Answer, Api, collect, error, is_get, respond};
-use crate::{body::Body, faults::Rule, negotiate::Encoding, request::Query, status::Status};
+use crate::{
+    Variety, body::Body, faults::Rule, negotiate::Encoding, request::Query, resources::by_plural, status::Status,
+};
 
 pub(super) async fn serve(api: &Api, path: &str, request: Request<Incoming>) -> Response<Body> {
     answer(api, path, request).await.unwrap_or_else(|status| error(Encoding::Json, &status))
@@ -57,9 +60,31 @@ async fn answer(api: &Api, path: &str, request: Request<Incoming>) -> Answer {
             api.outages.begin(Duration::from_millis(milliseconds));
             json!({"milliseconds": milliseconds})
         }
+        (&Method::POST, "variety") => {
+            let variety = variety(&Query::parse(request.uri()))?;
+            let cluster = api.cluster.clone();
+            // It takes seconds; other requests must go on meanwhile.
+            let made = tokio::task::spawn_blocking(move || cluster.vary(&variety)).await;
+            json!({"objects": made.map_err(|error| Status::internal(&error.to_string()))?})
+        }
         _ => return Err(Status::no_such_path()),
     };
     Ok(respond(StatusCode::OK, Encoding::Json, format!("{value}\n").into_bytes()))
+}
+
+fn variety(query: &Query) -> Result<Variety, Status> {
+    let listed = query.get("resources").split(',').filter(|name| !name.is_empty());
+    let unknown = |name: &&str| by_plural(name).is_none();
+    if let Some(name) = listed.clone().find(unknown) {
+        return Err(Status::bad_request(format!("no resource is called {name:?}")));
+    }
+    Ok(Variety {
+        seed: query.number("seed")?.unwrap_or(1),
+        seeds: query.number("seeds")?.unwrap_or(1),
+        objects: usize::try_from(query.number("objects")?.unwrap_or(12)).unwrap_or(usize::MAX),
+        resources: listed.map(str::to_owned).collect(),
+        marker: Some(query.get("marker").to_owned()).filter(|name| !name.is_empty()),
+    })
 }
 
 fn rules(body: &[u8]) -> serde_json::Result<Vec<Rule>> {

@@ -11,6 +11,9 @@ use super::{
     wire,
 };
 
+/// 0001-01-01T00:00:00Z in seconds since the epoch: what Go takes for "not set".
+const ZERO_TIME: i64 = -62_135_596_800;
+
 /// Why an object does not fit its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {reason}", if path.is_empty() { "object" } else { path.trim_start_matches('.') })]
@@ -52,6 +55,8 @@ pub(crate) fn to_protobuf(message: &Message, value: &Value) -> Result<Vec<u8>, E
 fn encode(message: &Message, value: &Value, out: &mut Vec<u8>) -> Result<(), Error> {
     match message.form {
         Form::Plain => encode_plain(message, value, message.is_object(), out)?,
+        // An item of a list or map: fields that are null are not written at all.
+        Form::Time | Form::MicroTime if value.is_null() => {}
         Form::Time | Form::MicroTime => {
             let text = value.as_str().ok_or_else(|| Error::expected("a time", value))?;
             let time: jiff::Timestamp = text.parse().map_err(|_| Error::new(format!("`{text}` is not a time")))?;
@@ -60,8 +65,11 @@ fn encode(message: &Message, value: &Value, out: &mut Vec<u8>) -> Result<(), Err
             } else {
                 (time.as_second(), time.subsec_nanosecond())
             };
-            wire::put_uint(out, 1, time.0 as u64);
-            wire::put_uint(out, 2, if message.form == Form::Time { 0 } else { time.1 as u64 });
+            // As Go does, its zero time is written as an empty message.
+            if time != (ZERO_TIME, 0) {
+                wire::put_uint(out, 1, time.0 as u64);
+                wire::put_uint(out, 2, if message.form == Form::Time { 0 } else { time.1 as u64 });
+            }
         }
         Form::Quantity => match value {
             Value::String(text) if is_quantity(text) => wire::put_bytes(out, 1, text.as_bytes()),

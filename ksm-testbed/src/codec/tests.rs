@@ -266,6 +266,15 @@ fn micro_times_have_six_digits() {
 }
 
 #[test]
+fn the_zero_time_is_an_empty_message_and_null_in_json() {
+    let message = resources::by_plural("leases").unwrap().message();
+    let lease = json!({"metadata": {"creationTimestamp": "0001-01-01T00:00:00Z"}, "spec": {"renewTime": "0001-01-01T00:00:00Z"}});
+    let bytes = to_protobuf(message, &lease).unwrap();
+    assert_eq!(bytes, [0x0a, 2, 0x42, 0, 0x12, 2, 0x22, 0]);
+    assert_eq!(to_json(message, &bytes), json!({"metadata": {"creationTimestamp": null}, "spec": {"renewTime": null}}));
+}
+
+#[test]
 fn structs_embedded_in_go_are_flat_in_json() {
     let embedded = |message: &str, field: u32| {
         let message = schema::message(message).unwrap();

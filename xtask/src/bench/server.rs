@@ -3,8 +3,6 @@
 //! Invariant: both sides of a measurement read the same objects; the server's own CPU time is reported beside theirs.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
@@ -15,12 +13,9 @@ use crate::cargo::TESTBED;
 use crate::cluster::{ADMIN_TOKEN, ApiServer, Etcd};
 use crate::e2e::objects;
 use crate::http::Client;
-use crate::kubeconfig;
 use crate::process::Process;
 use crate::progress::Progress;
-
-/// Time for the simulated API server to make its sample cluster.
-const START_LIMIT: Duration = Duration::from_secs(300);
+use crate::testbed::Testbed;
 
 /// Where the marker pod is, and its name.
 const MARKER: (&str, &str) = ("default", "bench-marker");
@@ -53,15 +48,11 @@ impl Server {
     /// Starts a simulated API server.
     pub fn simulated(programs: &Programs, folder: &Path, sample: Sample) -> Result<Self> {
         let progress = Progress::start(format!("starting a simulated API server with {} pods", sample.pods));
-        let mut command = Command::new(programs.ours(TESTBED)?);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--sharded-list-watch"]);
-        command.arg(format!("--pods={}", sample.pods)).arg(format!("--churn={}", sample.churn));
-        if let Some(nodes) = sample.nodes {
-            command.arg(format!("--nodes={nodes}"));
-        }
-        let mut process = Process::start(TESTBED, command, programs.logs())?;
-        let address = process.wait_for_line("listening on ", START_LIMIT)?;
-        let kubeconfig = kubeconfig::write_plain(folder.join("testbed.kubeconfig"), &address)?;
+        let mut arguments = vec!["--sharded-list-watch".to_owned(), format!("--pods={}", sample.pods)];
+        arguments.push(format!("--churn={}", sample.churn));
+        arguments.extend(sample.nodes.map(|nodes| format!("--nodes={nodes}")));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let Testbed { process, kubeconfig, address } = Testbed::start(programs.ours(TESTBED)?, &arguments, folder)?;
         progress.done("");
         Ok(Self { kind: Kind::Testbed { process, client: Client::plain(address) }, kubeconfig, pods: sample.pods })
     }

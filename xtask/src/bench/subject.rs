@@ -108,7 +108,8 @@ impl Programs {
         };
         let (port, telemetry_port) = (ports::free()?, ports::free()?);
         let mut command = Command::new(program);
-        command.arg("--kubeconfig").arg(kubeconfig);
+        // The reference computes schedules without a zone in its own; containers run in UTC.
+        command.env("TZ", "UTC").arg("--kubeconfig").arg(kubeconfig);
         command.args(["--host=127.0.0.1", "--telemetry-host=127.0.0.1"]);
         command.arg(format!("--port={port}")).arg(format!("--telemetry-port={telemetry_port}")).args(flags);
         let started = Instant::now();

@@ -4,24 +4,20 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 
-use super::compare::{Report, View, compare};
 use super::objects::{self, RESOURCES};
-use super::plant::{self, Plant};
 use crate::cli::E2eArgs;
 use crate::cluster::{ADMIN_TOKEN, ApiServer, Etcd};
-use crate::exporter::Exporter;
+use crate::compare::{Report, View, compare};
+use crate::exporter::{Exporter, READY_LIMIT};
 use crate::exposition::{Exposition, Format};
-use crate::http::Client;
-use crate::process::{Process, Scratch};
-use crate::{cargo, ports, tools, wait};
-
-/// Time for an exporter to list the whole cluster.
-pub const READY_LIMIT: Duration = Duration::from_secs(60);
+use crate::flags::Flags;
+use crate::plant::Plant;
+use crate::process::Scratch;
+use crate::{cargo, plant, tools, wait};
 
 /// Time for two exporters to show the same objects.
 const SETTLE_LIMIT: Duration = Duration::from_secs(30);
@@ -41,40 +37,6 @@ pub struct World {
     plant: Option<Plant>,
 }
 
-/// The flags of one comparison.
-pub struct Flags {
-    /// For reports.
-    pub name: &'static str,
-    /// Whether opt-in families and copied labels are on.
-    everything: bool,
-}
-
-impl Flags {
-    /// What a user gets without asking.
-    pub const DEFAULT: Self = Self { name: "default flags", everything: false };
-
-    /// All opt-in families, all labels and annotations.
-    pub const EVERYTHING: Self = Self { name: "all families, * lists", everything: true };
-
-    /// Whether nothing is left out.
-    pub fn everything(&self) -> bool {
-        self.everything
-    }
-
-    /// As arguments, for exporters of `resources`.
-    pub fn arguments(&self, resources: &[&str]) -> Vec<String> {
-        let mut arguments = Vec::new();
-        if self.everything {
-            let lists: Vec<String> = resources.iter().map(|resource| format!("{resource}=[*]")).collect();
-            let lists = lists.join(",");
-            arguments.push("--metric-opt-in-list=.*".to_owned());
-            arguments.push(format!("--metric-labels-allowlist={lists}"));
-            arguments.push(format!("--metric-annotations-allowlist={lists}"));
-        }
-        arguments
-    }
-}
-
 impl World {
     /// Builds and starts everything that the scenarios share, and fills the cluster.
     pub fn start(arguments: &E2eArgs) -> Result<Self> {
@@ -84,10 +46,7 @@ impl World {
             tools::ensure(component)?;
         }
         let reference = tools::ensure(&tools::REFERENCE)?;
-        let binaries = match &arguments.binaries {
-            Some(folder) => ready_made(folder)?,
-            None => cargo::build(&cargo::SHIPPED, false)?,
-        };
+        let binaries = cargo::binaries(&cargo::SHIPPED, arguments.binaries.as_deref())?;
         let scratch = Scratch::new("ksm-e2e", arguments.keep)?;
         let logs = scratch.folder("logs")?;
         let etcd = Etcd::start(scratch.path(), &logs)?;
@@ -145,20 +104,10 @@ impl World {
 
     /// The reference, restricted to the resources of the run.
     pub fn start_reference(&self, name: &str, flags: &Flags) -> Result<Exporter> {
-        let (port, telemetry_port) = (ports::free()?, ports::free()?);
-        let mut command = Command::new(&self.reference);
-        command.arg("--kubeconfig").arg(self.api.kubeconfig(ADMIN_TOKEN)?);
-        command.args(["--host=127.0.0.1", "--telemetry-host=127.0.0.1"]);
-        command.arg(format!("--port={port}")).arg(format!("--telemetry-port={telemetry_port}"));
-        command.arg(format!("--resources={}", RESOURCES.join(","))).args(flags.arguments(&RESOURCES));
-        let process = Process::start(name, command, &self.logs)?;
-        let client = |port: u16| Client::plain(format!("http://127.0.0.1:{port}"));
-        let mut exporter = Exporter { process, metrics: client(port), telemetry: client(telemetry_port) };
-        let metrics = exporter.metrics.clone();
-        exporter.process.wait_for("serves its first objects", READY_LIMIT, || {
-            Ok(metrics.get("/metrics", None).ok().filter(|answer| !answer.body.is_empty()).map(|_| ()))
-        })?;
-        Ok(exporter)
+        let mut arguments = vec![format!("--resources={}", RESOURCES.join(","))];
+        arguments.extend(flags.arguments(&RESOURCES));
+        let kubeconfig = self.api.kubeconfig(ADMIN_TOKEN)?;
+        Exporter::start_reference(name, &self.reference, &kubeconfig, &arguments, &self.logs)
     }
 
     /// What our exporters serve, with the planted fault if there is one.
@@ -188,16 +137,6 @@ impl World {
         }
         Ok((expected, actual))
     }
-}
-
-/// Binaries that the user brings.
-fn ready_made(folder: &Path) -> Result<BTreeMap<String, PathBuf>> {
-    let find = |name: &str| {
-        let path = folder.join(name);
-        ensure!(path.is_file(), "--binaries {}: there is no {name} in it", folder.display());
-        Ok((name.to_owned(), path))
-    };
-    cargo::SHIPPED.into_iter().map(find).collect()
 }
 
 /// What `ksm-rest` has: everything but pods.

@@ -4,7 +4,7 @@ use expect_test::expect;
 
 use super::RESOURCE;
 use crate::resource::{AnyResource, Fetch};
-use crate::resources::testing::{check, check_with, everything};
+use crate::resources::testing::{Options, check, check_with, everything};
 
 #[test]
 fn metadata_is_exported_and_data_is_not() {
@@ -51,6 +51,19 @@ fn a_resource_version_that_is_no_number_gives_no_sample() {
         expect![[r#"
         kube_configmap_info{namespace="ns",configmap="cm"} 1
     "#]],
+    );
+}
+
+#[test]
+fn annotations_of_any_text_are_escaped_and_no_more_than_that() {
+    // R16, https://github.com/kubernetes/kube-state-metrics/issues/3067
+    check_with(
+        &RESOURCE,
+        &Options { only: &["kube_configmap_annotations"], ..everything() },
+        r#"{metadata: {namespace: team-a, name: note, annotations: {note: "\"\\\n\t🦀日本"}}}"#,
+        expect![[r#"
+            kube_configmap_annotations{namespace="team-a",configmap="note",annotation_note="\"\\\n	🦀日本"} 1
+        "#]],
     );
 }
 

@@ -66,7 +66,7 @@ status:
 
 #[test]
 fn missing_counters_are_zero_and_unset_fields_give_no_sample() {
-    // R05, https://github.com/kubernetes/kube-state-metrics/issues/1324
+    // R01 and R05, https://github.com/kubernetes/kube-state-metrics/issues/1324
     check(
         &RESOURCE,
         "metadata: {namespace: team-a, name: report-new}",

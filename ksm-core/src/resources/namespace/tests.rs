@@ -3,7 +3,7 @@
 use expect_test::expect;
 
 use super::RESOURCE;
-use crate::resources::testing::{check, check_with, everything};
+use crate::resources::testing::{Options, check, check_with, everything};
 
 #[test]
 fn phase_times_and_copied_keys_are_exported() {
@@ -99,6 +99,19 @@ status:
             kube_namespace_status_condition{namespace="team-a",condition="NamespaceContentRemaining",status="true"} 1
             kube_namespace_status_condition{namespace="team-a",condition="NamespaceContentRemaining",status="false"} 0
             kube_namespace_status_condition{namespace="team-a",condition="NamespaceContentRemaining",status="unknown"} 0
+        "#]],
+    );
+}
+
+#[test]
+fn labels_that_collide_are_numbered_past_names_in_use() {
+    // R14, https://github.com/kubernetes/kube-state-metrics/issues/3064
+    check_with(
+        &RESOURCE,
+        &Options { only: &["kube_namespace_labels"], ..everything() },
+        "metadata: {name: team-c, labels: {Team.id.conflict1: v0, team-id: v1, team.id: v2}}",
+        expect![[r#"
+            kube_namespace_labels{namespace="team-c",label_team_id_conflict1="v0",label_team_id_conflict2="v1",label_team_id_conflict3="v2"} 1
         "#]],
     );
 }

@@ -112,11 +112,11 @@ pub(super) const FAMILIES: &[Family<Pod>] = &[
 ];
 
 fn info(pod: &Pod, out: &mut Samples<'_>) {
-    for (container, status) in with_status(&pod.spec.init_containers, &pod.status.init_container_statuses) {
+    with_status(&pod.spec.init_containers, &pod.status.init_container_statuses, |container, status| {
         let restart_policy = container.restart_policy.as_deref().unwrap_or_default();
         out.sample(
             &[&container.name, &container.image, &status.image, &status.image_id, &status.container_id, restart_policy],
             1,
         );
-    }
+    });
 }

@@ -1,5 +1,7 @@
 //! What a pod was asked to be: copied keys, overhead, owners, claims, volumes.
 
+use std::collections::HashMap;
+
 use super::view::{Pod, Volume};
 use crate::family::Stability::{Experimental, Stable};
 use crate::family::{Family, Samples};
@@ -85,22 +87,19 @@ fn claimed_volumes(pod: &Pod, out: &mut Samples<'_>, value: impl Fn(&Volume) -> 
     }
 }
 
-/// A claim made from a template is named in the status once it is there; an entry with neither claim nor template
-/// refers to nothing and has no sample.
+/// A claim made from a template is named in the status once it is there, in the last of several entries; a claim with
+/// neither object nor template refers to nothing and has no sample.
 fn resource_claims(pod: &Pod, out: &mut Samples<'_>) {
+    let statuses = pod.status.resource_claim_statuses.iter();
+    let generated: HashMap<&str, &str> =
+        statuses.filter_map(|status| Some((status.name.as_str(), status.resource_claim_name.as_deref()?))).collect();
     for claim in &pod.spec.resource_claims {
         let template = claim.resource_claim_template_name.as_deref();
         let object = match (claim.resource_claim_name.as_deref(), template) {
             (Some(name), _) => name,
-            (None, Some(_)) => generated_claim(pod, &claim.name).unwrap_or_default(),
+            (None, Some(_)) => generated.get(claim.name.as_str()).copied().unwrap_or_default(),
             (None, None) => continue,
         };
         out.sample(&[&claim.name, object, template.unwrap_or_default()], 1);
     }
-}
-
-/// The claim object made for the claim that the pod calls `name`; of several entries the last named one counts.
-fn generated_claim<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
-    let statuses = pod.status.resource_claim_statuses.iter().rev();
-    statuses.filter(|status| status.name == name).find_map(|status| status.resource_claim_name.as_deref())
 }

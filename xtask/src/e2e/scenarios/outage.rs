@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::e2e::compare::{View, compare};
+use crate::compare::{View, compare};
 use crate::e2e::objects::{self, BULK_NODES};
-use crate::e2e::world::{Flags, World, rest_resources};
+use crate::e2e::world::{World, rest_resources};
 use crate::exporter::Exporter;
 use crate::exposition::Format;
+use crate::flags::Flags;
 use crate::progress::elapsed;
 use crate::wait;
 

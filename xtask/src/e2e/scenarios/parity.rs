@@ -4,9 +4,10 @@
 
 use anyhow::{Result, bail};
 
-use crate::e2e::compare::View;
-use crate::e2e::world::{Flags, World};
+use crate::compare::View;
+use crate::e2e::world::World;
 use crate::exposition::Format;
+use crate::flags::Flags;
 use crate::table::count;
 
 /// Runs the scenario.

@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail};
 
-use crate::e2e::compare::View;
-use crate::e2e::world::{Flags, World, rest_resources};
+use crate::compare::View;
+use crate::e2e::world::{World, rest_resources};
 use crate::exporter::Exporter;
 use crate::exposition::Format;
+use crate::flags::Flags;
 
 /// Shards of a set.
 const SHARDS: usize = 3;

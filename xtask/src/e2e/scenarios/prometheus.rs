@@ -3,26 +3,22 @@
 //! Invariant: a target is up by Prometheus' own word, and holds as many samples as our reader finds.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::json;
 
 use crate::e2e::objects::BULK_NODES;
-use crate::e2e::world::{Flags, World, rest_resources};
+use crate::e2e::world::{World, rest_resources};
 use crate::exporter::Exporter;
 use crate::exposition::Format;
+use crate::flags::Flags;
 use crate::http::Client;
 use crate::prometheus::Prometheus;
-use crate::{tools, wait};
+use crate::{strict, wait};
 
 /// Time for Prometheus to start and scrape everything, at a scrape a second.
 const LIMIT: Duration = Duration::from_secs(60);
-
-/// Lint complaints exit with this code; anything else but 0 means the body was not understood.
-const LINT: i32 = 3;
 
 /// Runs the scenario.
 pub fn run(world: &mut World) -> Result<String> {
@@ -97,33 +93,7 @@ fn lint(world: &World, ours: &Exporter, reference: &Exporter) -> Result<(usize, 
     Ok((found.len(), bytes))
 }
 
-/// promtool's time grows with the square of a family's samples, and what it remarks on shows in a few.
-const LINTED_SAMPLES: usize = 100;
-
-/// The body with the first samples of each family only.
-fn first_samples(body: &str) -> String {
-    let mut samples = 0;
-    let mut short = String::new();
-    for line in body.lines() {
-        samples = if line.starts_with('#') { 0 } else { samples + 1 };
-        if samples <= LINTED_SAMPLES {
-            short.push_str(line);
-            short.push('\n');
-        }
-    }
-    short
-}
-
 fn remarks(world: &World, exporter: &Exporter) -> Result<(BTreeSet<String>, usize)> {
-    let body = first_samples(&exporter.scrape(Format::Text)?.body);
-    let file = world.scratch.path().join(format!("{}.prom", exporter.name()));
-    fs::write(&file, &body).with_context(|| format!("cannot write {}", file.display()))?;
-    let input = File::open(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let mut command = Command::new(tools::ensure(&tools::PROMTOOL)?);
-    let output = command.args(["check", "metrics"]).stdin(input).output().context("cannot run promtool")?;
-    let text = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
-    if !output.status.success() && output.status.code() != Some(LINT) {
-        bail!("promtool does not understand {} ({}):\n{text}", exporter.name(), output.status);
-    }
-    Ok((text.lines().map(str::to_owned).collect(), body.len()))
+    let body = exporter.scrape(Format::Text)?.body;
+    strict::promtool(&body, world.scratch.path()).with_context(|| format!("the body of {}", exporter.name()))
 }

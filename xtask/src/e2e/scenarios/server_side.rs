@@ -9,10 +9,11 @@ use std::fmt::Write;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::cluster::ApiServer;
-use crate::e2e::compare::View;
-use crate::e2e::world::{Flags, World};
+use crate::compare::View;
+use crate::e2e::world::World;
 use crate::exporter::Exporter;
 use crate::exposition::Format;
+use crate::flags::Flags;
 use crate::table::count;
 
 /// Gauge of the exporter: 1 where the API server filters.

@@ -58,7 +58,21 @@ fn every_kind_of_difference_is_named() {
 #[test]
 fn the_expected_side_may_repeat_itself() {
     let doubled = BODY.replace("b 5\n", "b 5\nb 5\n");
-    assert!(compare(&view(&[&doubled]), &view(&[BODY])).is_empty());
+    let (expected, actual) = (view(&[&doubled]), view(&[BODY]));
+    assert!(compare(&expected, &actual).is_empty());
+    let once: Vec<String> = written_once(&expected, &actual).iter().map(ToString::to_string).collect();
+    assert_eq!(once, ["b: once, 2 times there"]);
+    assert!(written_once(&expected, &expected).is_empty());
+}
+
+#[test]
+fn a_difference_has_its_series_and_numbers() {
+    let other = BODY.replace("NaN", "0");
+    let differences = compare(&view(&[BODY]), &view(&[&other])).into_differences();
+    let [difference] = differences.as_slice() else { panic!("{differences:?}") };
+    assert_eq!((difference.kind, difference.name.as_str(), difference.found), (Kind::Value, "a", Some(0.0)));
+    assert_eq!(difference.labels, [("x".to_owned(), "2".to_owned()), ("y".to_owned(), "2".to_owned())]);
+    assert!(difference.wanted[0].is_nan());
 }
 
 #[test]

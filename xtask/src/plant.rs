@@ -6,13 +6,13 @@
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
-use super::compare::{Kind, View, compare};
+use crate::compare::{Kind, View, compare};
 use crate::exposition::{Exposition, Format, parse};
 
 /// What to break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Plant {
-    /// One number is one too high.
+    /// One number is one too high, or half of what it was.
     Value,
     /// One label has another value.
     Label,
@@ -47,7 +47,11 @@ impl Plant {
         let Some(family) = filled.get(filled.len() / 2).map(|index| &mut exposition.families[*index]) else { return };
         let at = family.samples.iter().position(|sample| !sample.labels.is_empty()).unwrap_or_default();
         match self {
-            Self::Value => family.samples[at].value += 1.0,
+            Self::Value => {
+                let value = &mut family.samples[at].value;
+                // Large numbers swallow a one.
+                *value = if *value + 1.0 == *value { *value / 2.0 } else { *value + 1.0 };
+            }
             Self::Label => family.samples[at].labels[0].1.push('x'),
             Self::Name => {
                 family.name.push('x');

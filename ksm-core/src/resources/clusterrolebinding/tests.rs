@@ -1,0 +1,50 @@
+//! ClusterRoleBinding families.
+
+use expect_test::expect;
+
+use super::RESOURCE;
+use crate::resource::AnyResource;
+use crate::resources::testing::{check, check_with, everything};
+
+#[test]
+fn the_role_that_is_granted_is_named() {
+    check_with(
+        &RESOURCE,
+        &everything(),
+        "
+metadata:
+  name: readers
+  uid: u
+  creationTimestamp: 2026-03-12T20:00:00Z
+  resourceVersion: '10596'
+  labels: {app.kubernetes.io/name: a}
+  annotations: {note: n}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: reader}
+subjects:
+- {kind: Group, apiGroup: rbac.authorization.k8s.io, name: staff}
+",
+        expect![[r#"
+            kube_clusterrolebinding_annotations{clusterrolebinding="readers",annotation_note="n"} 1
+            kube_clusterrolebinding_labels{clusterrolebinding="readers",label_app_kubernetes_io_name="a"} 1
+            kube_clusterrolebinding_info{clusterrolebinding="readers",roleref_kind="ClusterRole",roleref_name="reader"} 1
+            kube_clusterrolebinding_created{clusterrolebinding="readers"} 1.7733456e+09
+            kube_clusterrolebinding_metadata_resource_version{clusterrolebinding="readers"} 10596
+        "#]],
+    );
+}
+
+#[test]
+fn fixed_labels_are_there_even_when_empty() {
+    check(
+        &RESOURCE,
+        "metadata: {name: readers}",
+        expect![[r#"
+        kube_clusterrolebinding_info{clusterrolebinding="readers",roleref_kind="",roleref_name=""} 1
+    "#]],
+    );
+}
+
+#[test]
+fn it_is_served_only_on_request() {
+    assert!(!RESOURCE.descriptor().enabled_by_default);
+}
