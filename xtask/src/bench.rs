@@ -123,7 +123,8 @@ impl Bench {
         let lives = self.plan.has(Section::Start) || self.plan.has(Section::Scrape);
         let usual = pods == self.plan.pods();
         let others = [Section::Prometheus, Section::Shards, Section::Relist];
-        if !lives && !(usual && others.iter().any(|section| self.plan.has(*section))) {
+        let others = usual && others.iter().any(|section| self.plan.has(*section));
+        if !(lives || others) {
             return Ok(());
         }
         let server = if self.plan.real {

@@ -41,7 +41,7 @@ pub struct Server {
 enum Kind {
     Testbed { process: Process, client: Client },
     // The API server stops before its store.
-    Real { api: ApiServer, _etcd: Etcd },
+    Real { api: Box<ApiServer>, _etcd: Box<Etcd> },
 }
 
 impl Server {
@@ -64,7 +64,7 @@ impl Server {
         api.wait_for_system_namespaces()?;
         objects::create_bulk(&api.client()?, pods)?;
         let kubeconfig = api.kubeconfig(ADMIN_TOKEN)?;
-        Ok(Self { kind: Kind::Real { api, _etcd: etcd }, kubeconfig, pods })
+        Ok(Self { kind: Kind::Real { api: Box::new(api), _etcd: Box::new(etcd) }, kubeconfig, pods })
     }
 
     /// How clients reach it.

@@ -5,7 +5,7 @@
 use super::Table;
 use crate::bench::format::{mebibytes, megabytes, one_in, percent, seconds, times};
 use crate::bench::results::{Churn, Life, NodeShare, Relists, Results, Scrapes, SizeResult};
-use crate::bench::subject::{ScrapeCost, Side};
+use crate::bench::subject::Side;
 use crate::table::count;
 
 /// All tables, empty ones included.
@@ -78,8 +78,8 @@ fn scrapes(results: &Results) -> Table {
     for size in &results.sizes {
         let both = (size.lives.ours.scrapes.as_ref(), size.lives.reference.scrapes.as_ref());
         let (Some(ours), Some(reference)) = both else { continue };
-        let encodings: [(&str, fn(&Scrapes) -> &ScrapeCost); 2] = [("plain", |s| &s.plain), ("gzip", |s| &s.gzip)];
-        for (encoding, of) in encodings {
+        for encoding in ["plain", "gzip"] {
+            let of = |scrapes: &Scrapes| if encoding == "gzip" { scrapes.gzip } else { scrapes.plain };
             for (side, scrapes) in [(Side::Ours, ours), (Side::Reference, reference)] {
                 let cost = of(scrapes);
                 let ratio = match side {
