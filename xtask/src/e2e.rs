@@ -3,9 +3,7 @@
 //! Invariant: every scenario is named, reported as PASS or FAIL with figures, and run to its end whatever another did;
 //! nothing is skipped, and every process ends with the run.
 
-mod cluster;
-mod keys;
-mod objects;
+pub mod objects;
 mod scenarios;
 mod world;
 
