@@ -94,9 +94,9 @@ impl Walk {
             if field.shape == Shape::Embedded {
                 let Some(embedded) = field.message() else { continue };
                 if is_union(embedded) {
-                    self.union(embedded, object)
+                    self.union(embedded, object);
                 } else {
-                    self.fields(embedded, object)
+                    self.fields(embedded, object);
                 }
                 continue;
             }
