@@ -1,6 +1,6 @@
 //! A walk over the description of a message that fills it with values.
 //!
-//! What the walk knows about a field is its type and its path; [`pools`](super::pools) says what either means.
+//! What the walk knows about a field is its type and its path; [`pools`] says what either means.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
