@@ -17,14 +17,14 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::build::Build;
-use crate::catalogue::{Catalogue, ServedResource};
+use crate::catalogue::{About, Catalogue, Live, Served, ServedResource};
 use crate::exposition::Kind;
 use crate::family::{FamilyInfo, Plan, Stability};
 use crate::options::Address;
 use crate::resource::{AnyResource, Descriptor, Fetch, Rendered, Scope};
 use crate::shard::Shard;
 use crate::store::{ObjectKey, Store};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Files, Telemetry};
 use crate::view::{DecodeError, Encoding, ObjectMeta};
 use crate::watch::Progress;
 
@@ -142,30 +142,24 @@ struct Running {
 
 impl Running {
     async fn start(catalogue: Catalogue, limits: Limits) -> Self {
-        Self::start_with(catalogue, limits, |about, catalogue, telemetry| {
-            MetricsPages::new(about, catalogue, telemetry, true)
-        })
-        .await
+        Self::start_with(catalogue, limits, true, MetricsPages::new).await
     }
 
     async fn start_telemetry(catalogue: Catalogue) -> Self {
-        Self::start_with(catalogue, LIMITS, |about, catalogue, telemetry| TelemetryPages {
-            about,
-            catalogue,
-            telemetry,
-        })
-        .await
+        Self::start_with(catalogue, LIMITS, true, |live, telemetry| TelemetryPages { live, telemetry }).await
     }
 
     async fn start_with<H: Handler>(
         catalogue: Catalogue,
         limits: Limits,
-        pages: impl FnOnce(About, Arc<Catalogue>, Arc<Telemetry>) -> H,
+        gzip: bool,
+        pages: impl FnOnce(Arc<Live>, Arc<Telemetry>) -> H,
     ) -> Self {
         let catalogue = Arc::new(catalogue);
-        let telemetry = Arc::new(Telemetry::new(BUILD, Shard::WHOLE, Arc::clone(&catalogue)));
         let about = About { build: BUILD, part: "All <resources>".to_owned(), shard: Shard::WHOLE };
-        let pages = pages(about, Arc::clone(&catalogue), Arc::clone(&telemetry));
+        let live = Arc::new(Live::from_pointee(Served { about, catalogue: Arc::clone(&catalogue), gzip }));
+        let telemetry = Arc::new(Telemetry::new(Arc::clone(&live), Arc::new(Files::default())));
+        let pages = pages(live, Arc::clone(&telemetry));
         let server = bind(limits).await;
         let address = server.address();
         let (stop, stopped) = watch::channel(false);
@@ -360,10 +354,7 @@ async fn gzip_and_plain_bodies_say_the_same() {
 
 #[tokio::test]
 async fn gzip_is_sent_to_nobody_unless_switched_on() {
-    let running = Running::start_with(small(), LIMITS, |about, catalogue, telemetry| {
-        MetricsPages::new(about, catalogue, telemetry, false)
-    })
-    .await;
+    let running = Running::start_with(small(), LIMITS, false, MetricsPages::new).await;
     let reply = running.connect().await.ask("GET", "/metrics", GZIP).await;
     assert_eq!((reply.header("content-encoding"), reply.header("vary")), ("", ""));
     assert!(reply.body.starts_with("# HELP demo_alpha_info"));
@@ -660,7 +651,7 @@ async fn a_panic_costs_one_connection() {
             response
         }
     }
-    let running = Running::start_with(small(), LIMITS, |_, _, _| Fragile).await;
+    let running = Running::start_with(small(), LIMITS, false, |_, _| Fragile).await;
     let mut client = running.connect().await;
     client.send("GET", "/panic", "").await;
     assert_eq!(client.bytes_to_end().await, 0);
