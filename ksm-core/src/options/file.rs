@@ -56,6 +56,11 @@ const KEYS: [(&str, &str); 40] = [
 /// The name that `custom_resource_state_config_file` had before v2.17.
 const LEGACY_KEY: &str = "custom_resource_config_file";
 
+/// The key of the flag with that long name, if it has one.
+pub(super) fn key(long: &str) -> Option<&'static str> {
+    KEYS.iter().find(|(key, flag)| *flag == long && *key != LEGACY_KEY).map(|(key, _)| *key)
+}
+
 /// What a file says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileValues {
@@ -130,7 +135,12 @@ fn value_of(key: &str, flag: &str, value: &Value) -> Result<Option<Vec<String>>,
         Value::Array(entries) if takes_list(flag) => {
             let entries = entries.iter().map(scalar).collect::<Option<Vec<_>>>();
             let entries = entries.ok_or_else(|| malformed("a list of names"))?;
-            Ok((!entries.is_empty()).then_some(entries))
+            // In kube-state-metrics, an empty list of namespaces takes the flag's place, and an empty set does not.
+            let replaces = flag.starts_with("namespaces");
+            Ok(match entries.is_empty() {
+                true => replaces.then(|| vec![String::new()]),
+                false => Some(entries),
+            })
         }
         value => match scalar(value) {
             Some(text) => Ok(Some(vec![text])),
@@ -208,7 +218,8 @@ mod tests {
 
     #[test]
     fn what_is_empty_leaves_flags_as_they_are() {
-        check("resources: {}\nnamespaces: []\nlabels_allow_list: {}\nport:\n", &[], &[]);
+        check("resources: {}\nmetric_denylist: []\nlabels_allow_list: {}\nport:\n", &[], &[]);
+        check("namespaces: []\n", &[("namespaces", &[""])], &[]);
         check("kubeconfig: ''", &[("kubeconfig", &[""])], &[]);
     }
 

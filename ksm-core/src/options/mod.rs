@@ -10,6 +10,7 @@ mod file;
 mod inert;
 mod job;
 mod labels;
+mod page;
 mod parse;
 mod patterns;
 mod settings;

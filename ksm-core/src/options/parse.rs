@@ -13,6 +13,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, ValueHint, value_parser};
 
 use super::file::FileValues;
+use super::page::page;
 use super::{Configuration, Job, Settings, Source, UsageError, environment};
 use crate::build::Build;
 
@@ -76,6 +77,7 @@ pub fn parse_from<A: clap::Args + CommandFactory + FromArgMatches + 'static>(
     let matches = command.clone().try_get_matches_from(arguments).map_err(|error| stop(build, &error))?;
     let (name, given) = match matches.subcommand() {
         Some(("version", _)) => return Err(Stop::Print(format!("{build}\n"))),
+        Some(("options", _)) => return Err(Stop::Print(page(&command))),
         Some(("completion", given)) => return Err(Stop::Print(completion(build, command, given)?)),
         Some((name, given)) => (Some(name.to_owned()), given.clone()),
         None => (None, matches),
@@ -166,6 +168,9 @@ pub fn command<A: clap::Args + CommandFactory>(build: Build) -> Command {
             Command::new("completion").aliases(["comp", "c"]).about("Print a completion script for a shell").arg(
                 Arg::new("shell").required(true).value_name("SHELL").value_parser(value_parser!(clap_complete::Shell)),
             ),
+        )
+        .subcommand(
+            Command::new("options").about("Print all options with their variables and keys of the file, as Markdown"),
         )
         .subcommand(with_input(
             A::augment_args(Command::new("render"))

@@ -18,8 +18,6 @@ pub(super) struct Deployment {
     pub(super) served: Arc<Served>,
     /// The list/watches.
     pub(super) tasks: Tasks,
-    /// With which they talk to the API server.
-    pub(super) client: kube::Client,
 }
 
 impl Deployment {
@@ -33,7 +31,7 @@ impl Deployment {
             tasks.spawn(name, watch.run(client.clone()));
         }
         let served = Served { about, catalogue: Arc::new(catalogue), gzip: settings.enable_gzip_encoding };
-        Self { served: Arc::new(served), tasks, client }
+        Self { served: Arc::new(served), tasks }
     }
 }
 

@@ -29,6 +29,20 @@ struct Head<'a> {
     items: Option<Vec<&'a RawValue>>,
 }
 
+/// What is read of an object that does not decode, to name it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    metadata: NamedMetadata,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NamedMetadata {
+    namespace: String,
+    name: String,
+}
+
 /// What is read of a pod to know its node.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -135,21 +149,22 @@ impl<'a> Cluster<'a> {
         if settings.object_limit.is_some_and(|limit| store.len() >= limit) || !is_placed(&settings.part, object) {
             return;
         }
-        let mut identity = None;
+        let mut key = None;
         let mut admit = |meta: &ObjectMeta| {
             let in_scope = scope == Scope::Cluster
                 || (settings.namespaces.is_empty() || settings.namespaces.contains(&meta.namespace))
                     && !settings.excluded_namespaces.contains(&meta.namespace);
-            identity = Some((ObjectKey::new(meta), meta.namespace.clone(), meta.name.clone()));
+            key = Some(ObjectKey::new(meta));
             in_scope && settings.shard.owns(&meta.uid)
         };
-        match (resource.render(Encoding::Json, object.get().as_bytes(), plan, &mut admit, rendered), identity) {
-            (Ok(true), Some((key, ..))) => {
+        match (resource.render(Encoding::Json, object.get().as_bytes(), plan, &mut admit, rendered), key) {
+            (Ok(true), Some(key)) => {
                 store.apply(key, rendered);
             }
             (Ok(_), _) => {}
-            (Err(error), identity) => {
-                let (namespace, name) = identity.map(|(_, namespace, name)| (namespace, name)).unwrap_or_default();
+            (Err(error), _) => {
+                let Named { metadata: NamedMetadata { namespace, name } } =
+                    serde_json::from_str(object.get()).unwrap_or_default();
                 let kind = resource.descriptor().kind;
                 eprintln!("warning: skipped {kind} {namespace}/{name}: {error}");
             }

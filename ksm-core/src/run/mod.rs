@@ -115,7 +115,7 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
     let live = Arc::new(Live::new(Arc::clone(&current.served)));
     let telemetry_state = Arc::new(Telemetry::new(Arc::clone(&live), Arc::clone(&files)));
     let mut tasks = Tasks::default();
-    let (reloader, mut changes) = Reloader::new(configuration, Arc::clone(&files), Arc::clone(&guard));
+    let (reloader, mut changes) = Reloader::new(build, configuration, Arc::clone(&files), Arc::clone(&guard));
     tasks.spawn("watch of configuration files".to_owned(), reloader.run());
     let (stop, stopped) = watch::channel(false);
     let mut servers = JoinSet::new();
@@ -131,15 +131,15 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
             name = tasks.ended() => return Err(Failure::Task { name }),
             name = current.tasks.ended() => return Err(Failure::Task { name }),
             Some(_) = servers.join_next() => return Err(Failure::Task { name: "HTTP server".to_owned() }),
-            Some(change) = changes.recv() => match client::connect(&change.settings.connection, build).await {
+            Some(change) = changes.recv() => {
+                let client = change.client.clone();
                 // What was being listed for the configuration before is of no use any more.
-                Ok((client, _)) => next = Some((Deployment::start(build, &change.settings, threads, client), change)),
-                Err(error) => change.refused(&files, &chain(&error)),
-            },
+                next = Some((Deployment::start(build, &change.settings, threads, client), change));
+            }
             () = ready(next.as_mut()) => {
                 if let Some((deployment, change)) = next.take() {
                     live.store(Arc::clone(&deployment.served));
-                    guard.set_client(deployment.client.clone());
+                    guard.set_client(change.client.clone());
                     // Scrapes in progress keep what they read; the list/watches end here.
                     current = deployment;
                     change.applied(&files);

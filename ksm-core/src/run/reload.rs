@@ -14,6 +14,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{info, warn};
 
+use super::client;
+use crate::build::Build;
 use crate::chain::chain;
 use crate::options::{Configuration, Settings, Source};
 use crate::serve::{Guard, WebFile};
@@ -30,6 +32,14 @@ const WEB: &str = "tls_config";
 /// A new configuration, to be taken once its lists are complete.
 pub(super) struct Change {
     pub(super) settings: Settings,
+    pub(super) client: kube::Client,
+    /// The files it comes from, with their content.
+    files: Vec<(&'static str, PathBuf, Vec<u8>)>,
+}
+
+/// A new configuration as it was read.
+struct Read {
+    settings: Settings,
     /// The files it comes from, with their content.
     files: Vec<(&'static str, PathBuf, Vec<u8>)>,
 }
@@ -42,18 +52,11 @@ impl Change {
         }
         info!("new configuration in use");
     }
-
-    /// Notes that it cannot be used.
-    pub(super) fn refused(&self, files: &Files, reason: &str) {
-        for (kind, path, _) in &self.files {
-            files.failed(kind, path);
-        }
-        warn!(reason, "new configuration cannot be used, going on with the one before");
-    }
 }
 
 /// Watches the files.
 pub(super) struct Reloader {
+    build: Build,
     source: Arc<Source>,
     /// The settings that are in use, or about to be.
     settings: Settings,
@@ -70,6 +73,7 @@ pub(super) struct Reloader {
 impl Reloader {
     /// A reloader of the files that the settings were resolved from, and where it tells of new ones.
     pub(super) fn new(
+        build: Build,
         configuration: Configuration,
         files: Arc<Files>,
         guard: Arc<Guard>,
@@ -85,7 +89,7 @@ impl Reloader {
             }
         }
         let web_error = String::new();
-        (Self { source, settings, config, kubeconfig, web, web_error, files, guard, changes }, received)
+        (Self { build, source, settings, config, kubeconfig, web, web_error, files, guard, changes }, received)
     }
 
     /// Watches for ever; ends only by being dropped.
@@ -101,23 +105,38 @@ impl Reloader {
         loop {
             ticks.tick().await;
             let looked = spawn_blocking(move || {
-                let change = self.look();
-                (self, change)
+                let read = self.look();
+                (self, read)
             });
-            let change;
-            (self, change) = match looked.await {
+            let read;
+            (self, read) = match looked.await {
                 Ok(looked) => looked,
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             };
-            if let Some(change) = change {
-                // The receiver is gone only when the process ends.
-                let _ = self.changes.send(change).await;
+            if let Some(read) = read {
+                self.announce(read).await;
+            }
+        }
+    }
+
+    /// Connects as a new configuration says, and tells of it.
+    async fn announce(&self, read: Read) {
+        let Read { settings, files } = read;
+        match client::connect(&settings.connection, self.build).await {
+            // The receiver is gone only when the process ends.
+            Ok((client, _)) => drop(self.changes.send(Change { settings, client, files }).await),
+            Err(error) => {
+                for (kind, path, _) in &files {
+                    self.files.failed(kind, path);
+                }
+                let error = chain(&error);
+                warn!(error, "new configuration cannot be used, going on with the one before");
             }
         }
     }
 
     /// Reads all files; a new configuration if there is one.
-    fn look(&mut self) -> Option<Change> {
+    fn look(&mut self) -> Option<Read> {
         self.look_at_web_file();
         let source = Arc::clone(&self.source);
         let mut changed = false;
@@ -152,15 +171,15 @@ impl Reloader {
         {
             changed |= self.kubeconfig.replace(content).is_some();
         }
-        changed.then(|| self.change())
+        changed.then(|| self.read())
     }
 
-    fn change(&self) -> Change {
+    fn read(&self) -> Read {
         let config = self.source.file().map(Path::to_owned).zip(self.config.clone());
         let kubeconfig = self.settings.connection.kubeconfig.clone().zip(self.kubeconfig.clone());
         let named = |kind| move |(path, content)| (kind, path, content);
         let files = config.map(named(CONFIG)).into_iter().chain(kubeconfig.map(named(KUBECONFIG))).collect();
-        Change { settings: self.settings.clone(), files }
+        Read { settings: self.settings.clone(), files }
     }
 
     fn look_at_web_file(&mut self) {
@@ -168,6 +187,7 @@ impl Reloader {
         let Some(path) = self.settings.web_file.clone() else { return };
         let read = WebFile::read(&path);
         if let Ok(file) = &read
+            && self.web_error.is_empty()
             && self.web.replace(file.fingerprint()) == Some(file.fingerprint())
         {
             return;
@@ -186,6 +206,7 @@ impl Reloader {
             }
             Ok(_) => {
                 self.files.failed(WEB, &path);
+                self.web_error.clear();
                 warn!(%file, "TLS is switched on or off at the next start only, going on as before");
             }
             Err(error) => {

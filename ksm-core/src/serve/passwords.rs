@@ -14,7 +14,7 @@ use super::web::Web;
 const REMEMBERED: usize = 100;
 
 /// Stands for a user that is not there, so that it takes as long to say no. A hash of random bytes at the usual cost.
-const NOBODY: &str = "$2b$10$CwTycUXWue0Thq9StjUM0uJ4vY6tPz0hS0Ul0b1bC6m1xYwFJvFHe";
+const NOBODY: &str = "$2b$10$CwTycUXWue0Thq9StjUM0u.dGB5P8rHB04RK2xx6P2ziLc6Ok/fQC";
 
 pub(super) struct Passwords {
     key: hmac::Key,
@@ -63,5 +63,40 @@ impl Passwords {
 
     fn remembered(&self, digest: &[u8]) -> Option<bool> {
         self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).get(digest).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn the_hash_of_nobody_is_as_costly_as_any() {
+        let parts: bcrypt::HashParts = NOBODY.parse().unwrap();
+        assert_eq!(parts.get_cost(), 10);
+        assert!(!bcrypt::verify("", NOBODY).unwrap());
+    }
+
+    #[tokio::test]
+    async fn outcomes_are_remembered_by_user_hash_and_password() {
+        let passwords = Passwords::default();
+        let user = |password: &str| {
+            let users = BTreeMap::from([("u".to_owned(), bcrypt::hash(password, 4).unwrap())]);
+            Web { users, ..Web::default() }
+        };
+        let (first, second) = (user("first"), user("second"));
+        for _ in 0..2 {
+            assert!(passwords.verify(&first, "u".to_owned(), "first".to_owned()).await);
+            assert!(!passwords.verify(&first, "u".to_owned(), "second".to_owned()).await);
+            assert!(!passwords.verify(&second, "u".to_owned(), "first".to_owned()).await);
+            assert!(!passwords.verify(&first, "ufirst".to_owned(), String::new()).await);
+        }
+        assert_eq!(passwords.outcomes.lock().unwrap().len(), 4);
+        for i in 0..REMEMBERED {
+            assert!(!passwords.verify(&first, "u".to_owned(), format!("guess {i}")).await);
+        }
+        assert!(passwords.outcomes.lock().unwrap().len() <= REMEMBERED);
     }
 }

@@ -228,6 +228,21 @@ fn completion_scripts_are_printed_for_every_shell() {
 }
 
 #[test]
+fn every_option_is_in_the_table_and_every_key_has_an_option() {
+    let Err(Stop::Print(table)) = parsed(Part::Everything, &["options"]) else { panic!("no table") };
+    assert!(table.starts_with("### API server\n\n| option | environment | file | meaning |\n|---|---|---|---|\n"));
+    for row in [
+        "| `--metric-denylist=LIST` | `KSM_METRIC_DENYLIST` | `metric_denylist` | ",
+        "| `-v`, `--v=LEVEL` | `KSM_V` |  | ",
+        "| `--use-apiserver-cache[=BOOL]` | `KSM_USE_APISERVER_CACHE` | `use_api_server_cache` | ",
+        "| `--log_file=FILE` | `KSM_LOG_FILE` |  | ",
+    ] {
+        assert!(table.contains(&format!("\n{row}")), "{row} in\n{table}");
+    }
+    assert_eq!(table.matches("### Logging").count(), 1);
+}
+
+#[test]
 fn the_command_line_is_consistent() {
     command::<Args>(BUILD).debug_assert();
 }

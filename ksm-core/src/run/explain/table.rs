@@ -26,7 +26,8 @@ pub(super) fn report(tally: &Tally, settings: &Settings) -> String {
 }
 
 fn families(tally: &Tally, all: Sums, out: &mut String) {
-    let shown = &tally.families[..tally.families.len().min(FAMILIES)];
+    let filled = tally.families.iter().filter(|family| family.sums.samples > 0).count();
+    let shown = &tally.families[..filled.min(FAMILIES)];
     let width = shown.iter().map(|family| family.name.len()).max().unwrap_or(0).max("family".len());
     let _ = writeln!(
         out,
