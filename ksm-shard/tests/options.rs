@@ -237,3 +237,11 @@ fn help_is_grouped_and_completions_are_printed() {
     }
     refused(PROGRAM, &["completion", "dos"], "invalid value 'dos' for '<SHELL>'");
 }
+
+#[test]
+fn the_page_of_options_is_what_the_binary_says() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/options.md");
+    let page = std::fs::read_to_string(page).expect("the page is there");
+    let table = run(PROGRAM, &["options"]).stdout;
+    assert!(page.contains(&table), "docs/options.md is not what the binaries say: run `cargo xtask docs`");
+}

@@ -689,6 +689,10 @@ async fn the_landing_page_tells_what_is_served() {
         "waiting for the first lists",
         "<a href=\"metrics?resources=alphas\">alphas</a><td>2<td>4<td>",
         "<td>All<td>3<td>6<td>",
+        "<th>Kept packed",
+        "Families with most samples",
+        "<tr><td>demo_alpha_count_total<td>2<td>33.3 %<td>",
+        "<tr><td>demo_beta_size<td>1<td>16.7 %<td>",
     ] {
         assert!(page.body.contains(expected), "{expected} in {}", page.body);
     }
