@@ -3,9 +3,7 @@
 //! Invariant: every scenario is named, reported as PASS or FAIL with figures, and run to its end whatever another did;
 //! nothing is skipped, and every process ends with the run.
 
-mod cluster;
-mod keys;
-mod objects;
+pub mod objects;
 mod scenarios;
 mod world;
 
@@ -32,6 +30,8 @@ pub enum ScenarioName {
     ServerSide,
     /// Wrong flags, missing files, missing rights, an unreachable server
     BadInput,
+    /// Compressed bodies are gzip to other programs too
+    Compressed,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
     /// The API server is killed and comes back
@@ -50,6 +50,7 @@ impl ScenarioName {
             Self::Partition => scenarios::partition::run(world),
             Self::ServerSide => scenarios::server_side::run(world),
             Self::BadInput => scenarios::bad_input::run(world),
+            Self::Compressed => scenarios::compressed::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
             Self::Outage => scenarios::outage::run(world),
         }

@@ -9,6 +9,7 @@ mod explain;
 mod failure;
 mod log;
 mod manifests;
+mod memory;
 mod reload;
 mod render;
 
@@ -71,6 +72,7 @@ pub fn main(build: Build, job: Job, threads: Threads) -> ExitCode {
 
 /// Serves until a signal or a failure.
 fn serve(build: Build, configuration: Configuration, threads: Threads) -> Result<(), Failure> {
+    memory::tune();
     log::init(configuration.settings.verbosity);
     let mut builder = match threads {
         Threads::One => tokio::runtime::Builder::new_current_thread(),

@@ -99,7 +99,9 @@ fn compose(tables: &BTreeMap<&str, String>) -> String {
         let own: Vec<&str> = rows(table).filter(|row| !rows(full).any(|other| other == *row)).collect();
         if !own.is_empty() {
             text.push_str(", and:\n\n| option | environment | file | meaning |\n|---|---|---|---|\n");
-            own.iter().for_each(|row| drop(writeln!(text, "{row}")));
+            for row in own {
+                let _ = writeln!(text, "{row}");
+            }
         } else {
             text.push_str(".\n");
         }

@@ -6,8 +6,8 @@ use std::fs;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::cluster::{ADMIN_TOKEN, LIMITED_TOKEN};
 use crate::compare::View;
-use crate::e2e::cluster::{ADMIN_TOKEN, LIMITED_TOKEN};
 use crate::e2e::objects::{BULK_NODES, RESOURCES};
 use crate::e2e::world::World;
 use crate::exposition::Format;
