@@ -40,7 +40,10 @@ fn row(arg: &Arg, out: &mut String) {
         if arg.get_num_args().is_some_and(|range| range.min_values() == 0) { format!("[{value}]") } else { value };
     let file = key(long).map(|key| format!("`{key}`")).unwrap_or_default();
     let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-    let _ = writeln!(out, "| {short}`--{long}{value}` | `{}` | {file} | {} |", variable(long), escape(&help));
+    let own = variable(long);
+    let other = arg.get_env().and_then(|name| name.to_str()).filter(|name| *name != own);
+    let other = other.map(|name| format!(", `{name}`")).unwrap_or_default();
+    let _ = writeln!(out, "| {short}`--{long}{value}` | `{own}`{other} | {file} | {} |", escape(&help));
 }
 
 /// Text as it stands in a cell of a table.
