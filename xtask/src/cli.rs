@@ -28,7 +28,7 @@ pub enum Command {
     Instructions,
     /// Writes the RBAC rules in deploy/ from the table of resources
     Manifests(ManifestsArgs),
-    /// Writes docs/metrics.md from the table of resources
+    /// Writes docs/metrics.md from the table of resources, and docs/options.md from what the binaries say of themselves
     Docs(DocsArgs),
     /// Builds the real components that `e2e` runs against (needs Go) and keeps them in a cache
     Tools(ToolsArgs),
@@ -71,7 +71,7 @@ pub struct ManifestsArgs {
 /// Arguments of `cargo xtask docs`.
 #[derive(Args)]
 pub struct DocsArgs {
-    /// Write nothing; fail if the page is not what it should be
+    /// Write nothing; fail if a page is not what it should be
     #[arg(long)]
     pub check: bool,
 }

@@ -3,6 +3,7 @@
 //! Numbers are read when they are scraped, from the counters that list/watches keep anyway; only requests are counted
 //! here. Names that kube-state-metrics has are kept, with the plural name of the resource as `resource`.
 
+mod files;
 mod process;
 mod resources;
 
@@ -17,10 +18,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::build::Build;
-use crate::catalogue::Catalogue;
+pub use files::Files;
+
+use crate::catalogue::Live;
 use crate::exposition::Format;
-use crate::shard::Shard;
 
 /// Upper bounds in seconds, the usual ones of Prometheus client libraries.
 const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -36,8 +37,8 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Self-metrics of a process that serves `catalogue`.
-    pub fn new(build: Build, shard: Shard, catalogue: Arc<Catalogue>) -> Self {
+    /// Self-metrics of a process that serves what is in `live`, as `files` say.
+    pub fn new(live: Arc<Live>, files: Arc<Files>) -> Self {
         let mut registry = Registry::default();
         let requests = Requests::new_with_constructor(|| Histogram::new(BUCKETS));
         registry.register(
@@ -45,8 +46,9 @@ impl Telemetry {
             "Time from the head of a request to the last byte of the body, by handler and method",
             requests.clone(),
         );
-        registry.register_collector(Box::new(Identity { build, shard }));
-        registry.register_collector(Box::new(resources::Resources { catalogue }));
+        registry.register_collector(Box::new(Identity { live: Arc::clone(&live) }));
+        registry.register_collector(Box::new(files::FilesCollector { files }));
+        registry.register_collector(Box::new(resources::Resources { live }));
         registry.register_collector(Box::new(process::Process { started: unix_seconds(SystemTime::now()) }));
         Self { registry, requests }
     }
@@ -75,18 +77,24 @@ fn unix_seconds(time: SystemTime) -> f64 {
 }
 
 /// Version and shard.
-#[derive(Debug)]
 struct Identity {
-    build: Build,
-    shard: Shard,
+    live: Arc<Live>,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Identity")
+    }
 }
 
 impl Collector for Identity {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let served = self.live.load();
+        let (build, shard) = (served.about.build, served.about.shard);
         let build = [
-            ("program", self.build.name),
-            ("version", self.build.version),
-            ("revision", self.build.revision),
+            ("program", build.name),
+            ("version", build.version),
+            ("revision", build.revision),
             ("os", std::env::consts::OS),
             ("arch", std::env::consts::ARCH),
         ];
@@ -99,7 +107,7 @@ impl Collector for Identity {
             )?
             .encode_family(&build)?
             .encode_gauge(&1_u32)?;
-        let ordinal = [("shard_ordinal", self.shard.ordinal().to_string())];
+        let ordinal = [("shard_ordinal", shard.ordinal().to_string())];
         encoder
             .encode_descriptor(
                 "kube_state_metrics_shard_ordinal",
@@ -108,7 +116,7 @@ impl Collector for Identity {
                 MetricType::Gauge,
             )?
             .encode_family(&ordinal)?
-            .encode_gauge(&self.shard.ordinal())?;
+            .encode_gauge(&shard.ordinal())?;
         encoder
             .encode_descriptor(
                 "kube_state_metrics_total_shards",
@@ -116,7 +124,7 @@ impl Collector for Identity {
                 None,
                 MetricType::Gauge,
             )?
-            .encode_gauge(&self.shard.total())
+            .encode_gauge(&shard.total())
     }
 }
 
