@@ -28,6 +28,8 @@ pub enum ScenarioName {
     ServerSide,
     /// Wrong flags, missing files, missing rights, an unreachable server
     BadInput,
+    /// Compressed bodies are gzip to other programs too
+    Compressed,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
     /// The API server is killed and comes back
@@ -45,6 +47,7 @@ impl ScenarioName {
             Self::Partition => scenarios::partition::run(world),
             Self::ServerSide => scenarios::server_side::run(world),
             Self::BadInput => scenarios::bad_input::run(world),
+            Self::Compressed => scenarios::compressed::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
             Self::Outage => scenarios::outage::run(world),
         }

@@ -9,7 +9,7 @@
 //! | `POST compact` | forgets the history of events |
 //! | `POST expire?resource=PLURAL` | ends the open watches of a resource with a 410 |
 //! | `POST outage?milliseconds=N` | closes all connections and refuses new ones for a time |
-//! | `POST variety?seed=S&seeds=N&objects=M&resources=a,b&marker=NAME` | replaces all objects by [generated ones](Variety) |
+//! | `POST variety?seed=S&seeds=N&objects=M&resources=a,b&marker=NAME&keep=BOOL` | replaces all objects by [generated ones](Variety), or adds some |
 
 use std::time::Duration;
 
@@ -86,6 +86,7 @@ fn variety(query: &Query) -> Result<Variety, Status> {
         objects: usize::try_from(query.number("objects")?.unwrap_or(12)).unwrap_or(usize::MAX),
         resources: listed.map(str::to_owned).collect(),
         marker: Some(query.get("marker").to_owned()).filter(|name| !name.is_empty()),
+        keep: query.flag("keep"),
     })
 }
 

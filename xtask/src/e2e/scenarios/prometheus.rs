@@ -24,10 +24,14 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub fn run(world: &mut World) -> Result<String> {
     let flags = Flags::EVERYTHING;
     let reference = world.start_reference("reference", &flags)?;
+    // Prometheus takes gzip where it is offered; with shards it reads plain bodies too.
+    let gzip = "--enable-gzip-encoding".to_owned();
     let mut ours = world.start_shards(&world.api, "range", 2, &flags)?;
-    ours.push(world.start_ours("node", "ksm-node", &[format!("--node={}", BULK_NODES[0])])?);
-    ours.push(world.start_ours("unscheduled", "ksm-unscheduled", &[])?);
-    ours.push(world.start_ours("rest", "ksm-rest", &flags.arguments(&rest_resources()))?);
+    ours.push(world.start_ours("node", "ksm-node", &[format!("--node={}", BULK_NODES[0]), gzip.clone()])?);
+    ours.push(world.start_ours("unscheduled", "ksm-unscheduled", std::slice::from_ref(&gzip))?);
+    let mut rest = flags.arguments(&rest_resources());
+    rest.push(gzip);
+    ours.push(world.start_ours("rest", "ksm-rest", &rest)?);
 
     let scraped = scrape_all(world, &ours, &reference)?;
     let unsplit = world.start_unsplit("unsplit", &flags)?;
