@@ -36,7 +36,7 @@ pub enum Command {
     E2e(E2eArgs),
     /// Compares ksm-shard with the reference on generated objects of every kind, family by family (needs Go once)
     Conformance(ConformanceArgs),
-    /// Measures release binaries beside the reference (needs Go once); a whole run takes about 25 minutes
+    /// Measures release binaries beside the reference (needs Go once); a whole run takes about half an hour
     Bench(BenchArgs),
 }
 
