@@ -18,8 +18,9 @@ use crate::catalogue::{Catalogue, Live, Served, ServedResource};
 use crate::exposition::Format;
 use crate::telemetry::Telemetry;
 
-/// How far behind what was read a scrape may be.
-const TOLERANCE: Duration = Duration::from_secs(1);
+/// How far behind what was read a scrape may start; with its own time, and that of folding, it shows what is at most a
+/// second old.
+const TOLERANCE: Duration = Duration::from_millis(750);
 
 /// More plain text than this is packed on another thread.
 const PACKED_HERE: u64 = 256 * 1024;
