@@ -24,6 +24,8 @@ pub enum Command {
     Test(TestArgs),
     /// Checks the house rules: file headers, sizes, module direction, dependencies
     Tidy,
+    /// Counts the instructions of each step of the data path and compares with budgets (needs valgrind)
+    Instructions,
     /// Writes the RBAC rules in deploy/ from the table of resources
     Manifests(ManifestsArgs),
     /// Writes docs/metrics.md from the table of resources, and docs/options.md from what the binaries say of themselves
