@@ -126,8 +126,7 @@ fn a_bad_file_changes_nothing_and_a_good_one_is_taken() {
 fn a_kubeconfig_that_is_rotated_is_used_without_a_gap() {
     // R36, https://github.com/kubernetes/kube-state-metrics/issues/3080
     let tokens = [Token::new("old"), Token::new("new")];
-    let server =
-        ApiServer::start_with(tokens.into_iter().fold(Testbed::builder(), |builder, token| builder.token(token)));
+    let server = ApiServer::start_with(tokens.into_iter().fold(Testbed::builder(), ksm_testbed::Builder::token));
     pods(&server, 3);
     let folder = Folder::new("kubeconfig");
     let content = |token: &str| {

@@ -37,8 +37,17 @@ pub struct Configuration {
     pub settings: Settings,
     /// To resolve them again when their file changes.
     pub source: Arc<Source>,
-    /// What was in the file, if it could be read, and whether the settings are what it says.
-    pub file: (Option<Vec<u8>>, bool),
+    /// What was in the file.
+    pub file: FileContent,
+}
+
+/// What was in a configuration file when settings were resolved.
+#[derive(Clone, Debug, Default)]
+pub struct FileContent {
+    /// Its bytes, if there is a file and it could be read.
+    pub bytes: Option<Vec<u8>>,
+    /// Whether the settings are what it says.
+    pub taken: bool,
 }
 
 /// What settings are resolved from: the command line, the environment, and a file that may change.

@@ -20,7 +20,7 @@ pub use args::{
 };
 pub(crate) use file::yaml_error;
 pub use inert::{CustomResourceArgs, InertArgs};
-pub use job::{Configuration, Job, Source};
+pub use job::{Configuration, FileContent, Job, Source};
 pub use labels::KeyFilters;
 pub use parse::{Stop, command, parse, parse_from};
 pub use patterns::Patterns;

@@ -14,7 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, 
 
 use super::file::FileValues;
 use super::page::page;
-use super::{Configuration, Job, Settings, Source, UsageError, environment};
+use super::{Configuration, FileContent, Job, Settings, Source, UsageError, environment};
 use crate::build::Build;
 
 /// How a binary turns its arguments into settings.
@@ -96,12 +96,11 @@ pub fn parse_from<A: clap::Args + CommandFactory + FromArgMatches + 'static>(
 }
 
 /// Settings from the file as it is now; those of the flags alone if the file may be absent or wrong.
-/// The second value is what was in the file, and whether it was taken.
-fn from_file(source: &Source) -> Result<(Settings, (Option<Vec<u8>>, bool)), Stop> {
-    let Some(path) = &source.file else { return Ok((source.resolve(None)?, (None, false))) };
-    let (content, failed) = match std::fs::read_to_string(path) {
+fn from_file(source: &Source) -> Result<(Settings, FileContent), Stop> {
+    let Some(path) = &source.file else { return Ok((source.resolve(None)?, FileContent::default())) };
+    let (bytes, failed) = match std::fs::read_to_string(path) {
         Ok(text) => match source.resolve(Some(&text)) {
-            Ok(settings) => return Ok((settings, (Some(text.into_bytes()), true))),
+            Ok(settings) => return Ok((settings, FileContent { bytes: Some(text.into_bytes()), taken: true })),
             Err(error) => (Some(text.into_bytes()), error.to_string()),
         },
         Err(error) => (None, error.to_string()),
@@ -112,7 +111,7 @@ fn from_file(source: &Source) -> Result<(Settings, (Option<Vec<u8>>, bool)), Sto
     }
     let mut settings = source.resolve(None)?;
     settings.warnings.push(format!("{message}; going on without it until it changes"));
-    Ok((settings, (content, false)))
+    Ok((settings, FileContent { bytes, taken: false }))
 }
 
 /// Keeps what is needed to resolve settings again.

@@ -17,7 +17,7 @@ use tracing::{info, warn};
 use super::client;
 use crate::build::Build;
 use crate::chain::chain;
-use crate::options::{Configuration, Settings, Source};
+use crate::options::{Configuration, FileContent, Settings, Source};
 use crate::serve::{Guard, WebFile};
 use crate::telemetry::Files;
 
@@ -79,7 +79,8 @@ impl Reloader {
         guard: Arc<Guard>,
     ) -> (Self, mpsc::Receiver<Change>) {
         let (changes, received) = mpsc::channel(1);
-        let Configuration { source, settings, file: (config, taken) } = configuration;
+        let Configuration { source, settings, file } = configuration;
+        let FileContent { bytes: config, taken } = file;
         let kubeconfig = settings.connection.kubeconfig.as_deref().and_then(|path| std::fs::read(path).ok());
         let web = settings.web_file.as_deref().and_then(|path| Some(WebFile::read(path).ok()?.fingerprint()));
         if let Some(path) = source.file() {
