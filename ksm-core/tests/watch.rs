@@ -79,7 +79,7 @@ fn start(testbed: &Testbed, resource: &str, shard: Shard, change: impl FnOnce(&m
         plan,
         namespace: None,
         field_selector: None,
-        shard,
+        shares: shard.into(),
         use_cache: false,
         store,
         progress: Arc::clone(&progress),

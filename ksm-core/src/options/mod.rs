@@ -7,12 +7,14 @@ mod args;
 mod labels;
 mod parse;
 mod patterns;
+mod reshard;
 mod settings;
 
 pub use args::{ConnectionArgs, LogArgs, MetricArgs, NodeArgs, ServingArgs, ShardArgs, SharedArgs, WatchArgs};
 pub use labels::KeyFilters;
 pub use parse::{Stop, parse, parse_from};
 pub use patterns::Patterns;
+pub use reshard::Overlap;
 pub use settings::{Address, Connection, Enabled, Part, Settings};
 
 use std::fmt;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::{KeyFilters, Patterns, SharedArgs, UsageError, entries};
+use crate::autoshard::Autoshard;
 use crate::family::{FamilyInfo, KeyFilter, Plan};
 use crate::resource::AnyResource;
 use crate::shard::Shard;
@@ -24,6 +25,8 @@ pub struct Settings {
     pub part: Part,
     /// Which of these objects are this process's.
     pub shard: Shard,
+    /// How that is found out instead, if it is.
+    pub autoshard: Option<Autoshard>,
     /// Resources to serve, in the order of the registry.
     pub resources: Vec<Enabled>,
     /// Namespaces to read, without repetition; empty for all.
@@ -134,6 +137,7 @@ impl Settings {
             telemetry: address(args.serving.telemetry_host.as_deref(), args.serving.telemetry_port, 8081),
             part,
             shard,
+            autoshard: None,
             resources,
             namespaces: namespaces(&args.watch.namespaces)?,
             enable_gzip_encoding: args.serving.enable_gzip_encoding.unwrap_or(false),

@@ -19,6 +19,7 @@ use tracing::{info, warn};
 pub use client::ConnectError;
 pub use failure::Failure;
 
+use crate::autoshard;
 use crate::build::Build;
 use crate::catalogue::{Catalogue, ServedResource};
 use crate::chain::chain;
@@ -27,7 +28,7 @@ use crate::resource::Scope;
 use crate::serve::{About, Limits, MetricsPages, Server, TelemetryPages};
 use crate::store::Store;
 use crate::telemetry::Telemetry;
-use crate::watch::{Progress, Watch};
+use crate::watch::{Progress, Shares, Watch};
 
 /// How many threads run a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,23 +80,31 @@ async fn run(build: Build, settings: Settings, threads: Threads) -> Result<(), F
     for warning in &settings.warnings {
         warn!("{warning}");
     }
+    let shares = match &settings.autoshard {
+        Some(autoshard) => autoshard.shares(),
+        None => settings.shard.into(),
+    };
+    let place = shares.status().place;
     info!(
         version = build.version,
-        shard_ordinal = settings.shard.ordinal(),
-        total_shards = settings.shard.total(),
+        shard_ordinal = place.map(|(ordinal, _)| ordinal),
+        total_shards = place.map(|(_, total)| total),
         resources = settings.resources.len(),
         %api_server,
         "started"
     );
 
-    let about = About { build, part: describe(&settings.part), shard: settings.shard };
-    let (catalogue, watches) = wire(&settings, threads);
+    let about = About { build, part: describe(&settings.part), shares: shares.clone() };
+    let (catalogue, watches) = wire(&settings, &shares, threads);
     let catalogue = Arc::new(catalogue);
-    let telemetry_state = Arc::new(Telemetry::new(build, settings.shard, Arc::clone(&catalogue)));
+    let telemetry_state = Arc::new(Telemetry::new(build, shares.clone(), Arc::clone(&catalogue)));
     let mut tasks = Tasks::default();
     for watch in watches {
         let name = format!("list/watch of {}", watch.resource.descriptor().plural);
         tasks.spawn(name, watch.run(client.clone()));
+    }
+    if let Some(autoshard) = &settings.autoshard {
+        tasks.spawn("search for a shard".to_owned(), autoshard.clone().run(client.clone(), shares.clone()));
     }
     let (stop, stopped) = watch::channel(false);
     let mut servers = JoinSet::new();
@@ -110,6 +119,12 @@ async fn run(build: Build, settings: Settings, threads: Threads) -> Result<(), F
         () = signals.received() => {}
         name = tasks.ended() => return Err(Failure::Task { name }),
         Some(_) = servers.join_next() => return Err(Failure::Task { name: "HTTP server".to_owned() }),
+    }
+    if settings.autoshard.as_ref().is_some_and(|autoshard| autoshard.overlap.is_some()) {
+        tokio::select! {
+            () = autoshard::linger(&shares) => {}
+            () = signals.received() => {}
+        }
     }
     info!("stopping, responses in progress may finish");
     // Servers hold a receiver each until they are done.
@@ -133,7 +148,7 @@ async fn bind(what: &'static str, address: &crate::options::Address) -> Result<S
 }
 
 /// A store and a list/watch for each resource and namespace, and the catalogue that reads them.
-fn wire(settings: &Settings, threads: Threads) -> (Catalogue, Vec<Watch>) {
+fn wire(settings: &Settings, shares: &Shares, threads: Threads) -> (Catalogue, Vec<Watch>) {
     let (mut watches, mut served) = (Vec::new(), Vec::new());
     let outage = Arc::default();
     let threads = match threads {
@@ -153,7 +168,7 @@ fn wire(settings: &Settings, threads: Threads) -> (Catalogue, Vec<Watch>) {
                 plan: enabled.plan.clone(),
                 namespace,
                 field_selector: settings.part.field_selector(descriptor.plural),
-                shard: settings.shard,
+                shares: shares.clone(),
                 use_cache: settings.use_apiserver_cache,
                 store,
                 progress,

@@ -26,6 +26,7 @@ fn each_namespace_has_a_watch_and_a_store_of_its_own() {
         telemetry: crate::options::Address { host: String::new(), port: 0 },
         part: Part::Everything,
         shard: crate::shard::Shard::WHOLE,
+        autoshard: None,
         resources: vec![Enabled { resource, plan }],
         namespaces: vec!["a".to_owned(), "b".to_owned()],
         enable_gzip_encoding: false,
@@ -33,7 +34,7 @@ fn each_namespace_has_a_watch_and_a_store_of_its_own() {
         verbosity: 0,
         warnings: Vec::new(),
     };
-    let (catalogue, watches) = wire(&settings, Threads::One);
+    let (catalogue, watches) = wire(&settings, &settings.shard.into(), Threads::One);
     let namespaces: Vec<_> = watches.iter().map(|watch| watch.namespace.as_deref()).collect();
     assert_eq!(namespaces, [Some("a"), Some("b")]);
     assert!(watches.iter().all(|watch| watch.use_cache && watch.field_selector.is_none()));

@@ -17,8 +17,8 @@ use super::{Body, Client, Handler, landing, negotiate};
 use crate::build::Build;
 use crate::catalogue::{Catalogue, ServedResource};
 use crate::exposition::Format;
-use crate::shard::Shard;
 use crate::telemetry::Telemetry;
+use crate::watch::Shares;
 
 /// How far behind what was read a scrape may be.
 const TOLERANCE: Duration = Duration::from_secs(1);
@@ -42,7 +42,7 @@ pub struct About {
     /// Which objects of the cluster it is about, in a few words.
     pub part: String,
     /// Which of these objects are its own.
-    pub shard: Shard,
+    pub shares: Shares,
 }
 
 /// The pages of the main port.

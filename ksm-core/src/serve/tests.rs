@@ -164,7 +164,7 @@ impl Running {
     ) -> Self {
         let catalogue = Arc::new(catalogue);
         let telemetry = Arc::new(Telemetry::new(BUILD, Shard::WHOLE, Arc::clone(&catalogue)));
-        let about = About { build: BUILD, part: "All <resources>".to_owned(), shard: Shard::WHOLE };
+        let about = About { build: BUILD, part: "All <resources>".to_owned(), shares: Shard::WHOLE.into() };
         let pages = pages(about, Arc::clone(&catalogue), Arc::clone(&telemetry));
         let server = bind(limits).await;
         let address = server.address();

@@ -5,6 +5,7 @@
 
 mod process;
 mod resources;
+mod sharding;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,7 +21,7 @@ use prometheus_client::registry::Registry;
 use crate::build::Build;
 use crate::catalogue::Catalogue;
 use crate::exposition::Format;
-use crate::shard::Shard;
+use crate::watch::Shares;
 
 /// Upper bounds in seconds, the usual ones of Prometheus client libraries.
 const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -36,8 +37,8 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Self-metrics of a process that serves `catalogue`.
-    pub fn new(build: Build, shard: Shard, catalogue: Arc<Catalogue>) -> Self {
+    /// Self-metrics of a process that serves `catalogue`, a share of the cluster.
+    pub fn new(build: Build, shares: impl Into<Shares>, catalogue: Arc<Catalogue>) -> Self {
         let mut registry = Registry::default();
         let requests = Requests::new_with_constructor(|| Histogram::new(BUCKETS));
         registry.register(
@@ -45,7 +46,8 @@ impl Telemetry {
             "Time from the head of a request to the last byte of the body, by handler and method",
             requests.clone(),
         );
-        registry.register_collector(Box::new(Identity { build, shard }));
+        registry.register_collector(Box::new(Identity { build }));
+        registry.register_collector(Box::new(sharding::Sharding { shares: shares.into() }));
         registry.register_collector(Box::new(resources::Resources { catalogue }));
         registry.register_collector(Box::new(process::Process { started: unix_seconds(SystemTime::now()) }));
         Self { registry, requests }
@@ -74,11 +76,10 @@ fn unix_seconds(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-/// Version and shard.
+/// Version.
 #[derive(Debug)]
 struct Identity {
     build: Build,
-    shard: Shard,
 }
 
 impl Collector for Identity {
@@ -98,25 +99,7 @@ impl Collector for Identity {
                 MetricType::Gauge,
             )?
             .encode_family(&build)?
-            .encode_gauge(&1_u32)?;
-        let ordinal = [("shard_ordinal", self.shard.ordinal().to_string())];
-        encoder
-            .encode_descriptor(
-                "kube_state_metrics_shard_ordinal",
-                "Which shard of the set this is, counted from 0.",
-                None,
-                MetricType::Gauge,
-            )?
-            .encode_family(&ordinal)?
-            .encode_gauge(&self.shard.ordinal())?;
-        encoder
-            .encode_descriptor(
-                "kube_state_metrics_total_shards",
-                "How many shards the set has.",
-                None,
-                MetricType::Gauge,
-            )?
-            .encode_gauge(&self.shard.total())
+            .encode_gauge(&1_u32)
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::catalogue::ServedResource;
-use crate::shard::Scheme;
+use crate::shard::{Scheme, Shard};
 use crate::store::{ObjectKey, Store};
 use crate::watch::{Filtering, Progress};
 
@@ -63,6 +63,10 @@ fn names_of_kube_state_metrics_are_kept() {
             "# TYPE kube_state_metrics_shard_ordinal gauge",
             "kube_state_metrics_shard_ordinal{shard_ordinal=\"1\"} 1",
             "kube_state_metrics_total_shards 3",
+            "kube_state_metrics_sharded_scheme_info{scheme=\"range\"} 1",
+            "kube_state_metrics_sharded_reshard_overlap 0",
+            "kube_state_metrics_sharded_reshards_total 0.0",
+            "kube_state_metrics_sharded_resharding{resource=\"daemonsets\"} 0.0",
             "# TYPE http_request_duration_seconds histogram",
             "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.025\"} 0",
             "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.05\"} 1",
@@ -108,4 +112,32 @@ fn openmetrics_is_ended_and_text_is_not() {
         assert!(text.contains("\nprocess_resident_memory_bytes "));
         assert!(text.contains("\nprocess_cpu_seconds_total "));
     }
+}
+
+#[test]
+fn reshards_are_counted_and_an_unknown_place_is_not_made_up() {
+    let shares = Shares::unknown(Scheme::Md5);
+    let telemetry = Telemetry::new(BUILD, shares.clone(), Arc::new(Catalogue::new(Vec::new())));
+    let before = telemetry.encode(Format::Text);
+    assert!(!before.contains("kube_state_metrics_total_shards"), "{before}");
+    assert!(!before.contains("kube_state_metrics_shard_ordinal"), "{before}");
+    shares.update(|status| {
+        status.place = Some((2, 4));
+        status.overlapping = true;
+        status.reshards = 3;
+        status.reshard_time = Duration::from_millis(1500);
+        status.given_away = 7;
+    });
+    check(
+        &telemetry.encode(Format::Text),
+        &[
+            "kube_state_metrics_shard_ordinal{shard_ordinal=\"2\"} 2",
+            "kube_state_metrics_total_shards 4",
+            "kube_state_metrics_sharded_scheme_info{scheme=\"md5\"} 1",
+            "kube_state_metrics_sharded_reshard_overlap 1",
+            "kube_state_metrics_sharded_reshards_total 3.0",
+            "kube_state_metrics_sharded_reshard_seconds_total 1.5",
+            "kube_state_metrics_sharded_given_away_objects_total 7.0",
+        ],
+    );
 }

@@ -10,7 +10,11 @@
 //! ```
 //!
 //! A list is built aside, so until it is complete, and through every failure, the old view stays served.
+//!
+//! The share to keep may change at any time. What it has gained needs a list, built aside like any other; if it has only
+//! lost something, that is dropped and the watch opened anew from where it was, with the new selector.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -22,13 +26,14 @@ use super::backoff::Backoff;
 use super::error::WatchError;
 use super::progress::{Filtering, Phase, Progress};
 use super::request::{INITIAL_EVENTS_END, Page, Target};
+use super::shares::{Follower, Taker};
 use super::stream::{Answer, Item, LIST_IDLE, WATCH_IDLE, WatchStream};
 use super::wire::{Event, EventKind, List, ListMeta, ListPart, decode_meta};
 use super::{Outage, Watch};
 use crate::chain::chain;
 use crate::family::Plan;
 use crate::resource::{AnyResource, Rendered};
-use crate::shard::Shard;
+use crate::shard::Share;
 use crate::store::{ObjectKey, Relist, Store};
 use crate::view::{DecodeError, Encoding};
 
@@ -42,6 +47,10 @@ const STREAM_RETRY: Duration = Duration::from_secs(600);
 /// A watch that ends sooner, with no event, is a failure: asking again at once would spin.
 const SHORTEST_WATCH: Duration = Duration::from_secs(1);
 
+/// How long what an API server said about filtering by shard is believed: it may be upgraded, or be one of several that
+/// are not all of one version.
+const PROBE_AGE: Duration = Duration::from_secs(60);
+
 /// Objects that fail are named in warnings up to this many a list or watch, then only counted.
 const NAMED_FAILURES: u32 = 10;
 
@@ -54,6 +63,8 @@ pub(super) struct Session {
     reader: ObjectReader,
     progress: Arc<Progress>,
     outage: Arc<Outage>,
+    follower: Follower,
+    taker: Arc<Taker>,
     backoff: Backoff,
     /// Until when lists are not streamed, because the API server could not.
     paged_until: Option<Instant>,
@@ -66,10 +77,21 @@ pub(super) struct Session {
 /// A list read to its end.
 struct Listed {
     target: Target,
+    probed: Instant,
     relist: Relist,
     /// Version to watch from.
     version: String,
     /// The stream that goes on with the changes, if the list was streamed.
+    stream: Option<WatchStream>,
+}
+
+/// Where a watch is.
+struct Following {
+    /// What to ask for, and when it was found out; `None` if that is to be done.
+    target: Option<(Target, Instant)>,
+    /// Version to go on from.
+    version: String,
+    /// The stream that a list has left open.
     stream: Option<WatchStream>,
 }
 
@@ -80,11 +102,14 @@ impl Session {
         let reader = ObjectReader {
             resource: watch.resource,
             plan: watch.plan,
-            shard: watch.shard,
+            share: Share::NOTHING,
+            sharded: false,
+            odd_uids: HashMap::new(),
             progress: Arc::clone(&watch.progress),
             rendered: Rendered::default(),
             failures: 0,
         };
+        let (follower, taker) = watch.shares.follow();
         Self {
             client,
             target,
@@ -93,6 +118,8 @@ impl Session {
             reader,
             progress: watch.progress,
             outage: watch.outage,
+            follower,
+            taker,
             backoff: Backoff::new(),
             paged_until: None,
             failing: false,
@@ -102,14 +129,66 @@ impl Session {
     }
 
     pub(super) async fn run(mut self) {
+        // Apart from the rest, so that it can be waited for while the rest is at work.
+        let mut follower = self.follower.clone();
         loop {
-            match self.list().await {
-                Ok(listed) => self.follow(listed).await,
-                Err(error) => {
-                    self.progress.lists_failed.add(1);
-                    self.progress.set_refused(error.is_refusal());
-                    self.pause(&error, "list failed").await;
-                }
+            let (round, share) = follower.current().await;
+            let gained = !share.is_within(&self.reader.share);
+            self.reader.share = share;
+            if self.reader.share.is_nothing() {
+                self.narrow(round);
+                follower.changed().await;
+                continue;
+            }
+            if gained && self.progress.is_synced() {
+                self.progress.set_resharding(true);
+            }
+            let listed = tokio::select! {
+                biased;
+                () = follower.changed() => continue,
+                listed = self.list_or_pause() => listed,
+            };
+            if let Some(listed) = listed {
+                let following = self.swap_in(listed);
+                self.taker.taken(round);
+                self.follow(following, &mut follower).await;
+            }
+        }
+    }
+
+    /// Drops what the share has lost.
+    fn narrow(&mut self, round: u64) {
+        let (share, odd_uids) = (self.reader.share.clone(), std::mem::take(&mut self.reader.odd_uids));
+        let owns = |key: ObjectKey| match odd_uids.get(&key) {
+            Some(uid) => share.owns(uid),
+            None => share.owns(&key.uuid()),
+        };
+        let mut dropped = 0;
+        let cheap = self.store.is_cheap();
+        self.on_this_thread(cheap, |store| {
+            dropped = store.retain(owns);
+            store.publish();
+        });
+        self.progress.freshness.note_shown();
+        self.reader.odd_uids = odd_uids;
+        self.reader.odd_uids.retain(|&key, _| self.store.contains(key));
+        self.taker.dropped(dropped);
+        // Readiness never waits for what is nothing, nor for what is already there.
+        self.progress.set_synced();
+        self.taker.taken(round);
+        debug!(dropped, objects = self.store.len(), "share narrowed");
+    }
+
+    /// A whole list, or nothing after a pause.
+    async fn list_or_pause(&mut self) -> Option<Listed> {
+        match self.list().await {
+            Ok(listed) => Some(listed),
+            Err(error) => {
+                self.progress.lists_failed.add(1);
+                self.progress.set_refused(error.is_refusal());
+                self.taker.excuse(error.is_refusal());
+                self.pause(&error, "list failed").await;
+                None
             }
         }
     }
@@ -119,8 +198,18 @@ impl Session {
         self.progress.set_phase(Phase::Listing);
         self.reader.failures = 0;
         let target = self.sharded_target().await?;
+        match self.list_of(&target).await {
+            Err(error) if target.is_sharded() && error.means_no_shard_selector() => {
+                let target = self.without_selector(&error);
+                self.list_of(&target).await
+            }
+            result => result,
+        }
+    }
+
+    async fn list_of(&mut self, target: &Target) -> Result<Listed, WatchError> {
         if self.paged_until.is_none_or(|until| Instant::now() >= until) {
-            match self.streamed_list(&target).await {
+            match self.streamed_list(target).await {
                 Err(error) if error.means_no_streaming() => {
                     debug!(error = %chain(&error), "no streamed list, reading pages");
                     self.paged_until = Some(Instant::now() + STREAM_RETRY);
@@ -128,27 +217,34 @@ impl Session {
                 result => return result,
             }
         }
-        self.paged_list(&target).await
+        self.paged_list(target).await
     }
 
     /// What to ask for: with the shard selector if the API server says that it filters by it, without if it does not.
-    async fn sharded_target(&self) -> Result<Target, WatchError> {
-        let shard = self.reader.shard;
-        let Some(selector) = shard.selector() else {
-            self.progress.set_filtering(if shard.is_whole() { Filtering::None } else { Filtering::Local });
+    async fn sharded_target(&mut self) -> Result<Target, WatchError> {
+        let share = &self.reader.share;
+        let Some(selector) = share.selector() else {
+            self.progress.set_filtering(if share.is_whole() { Filtering::None } else { Filtering::Local });
+            self.reader.sharded = false;
             return Ok(self.target.clone());
         };
         let target = self.target.clone().with_shard_selector(Some(selector));
         let echoed = match page_of(&self.client, &self.progress, target.probe(), &mut |_, _| Ok(())).await {
             Ok(meta) => meta.shard_info.is_some_and(|info| !info.selector.is_empty()),
-            Err(error) if error.means_no_shard_selector() => {
-                debug!(error = %chain(&error), "shard selector refused, filtering locally");
-                false
-            }
+            Err(error) if error.means_no_shard_selector() => return Ok(self.without_selector(&error)),
             Err(error) => return Err(error),
         };
         self.progress.set_filtering(if echoed { Filtering::ServerSide } else { Filtering::Local });
+        self.reader.sharded = echoed;
         Ok(if echoed { target } else { self.target.clone() })
+    }
+
+    /// What to ask an API server for that does not take the selector.
+    fn without_selector(&mut self, error: &WatchError) -> Target {
+        debug!(error = %chain(error), "shard selector refused, filtering locally");
+        self.progress.set_filtering(Filtering::Local);
+        self.reader.sharded = false;
+        self.target.clone()
     }
 
     async fn paged_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
@@ -174,7 +270,13 @@ impl Session {
             }
             token = Some(meta.continue_token);
         }
-        Ok(Listed { target: target.clone(), relist, version: version.unwrap_or_default(), stream: None })
+        Ok(Listed {
+            target: target.clone(),
+            probed: Instant::now(),
+            relist,
+            version: version.unwrap_or_default(),
+            stream: None,
+        })
     }
 
     async fn streamed_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
@@ -195,7 +297,7 @@ impl Session {
                     let meta = decode_meta(encoding, &object)?;
                     if meta.annotations.get(INITIAL_EVENTS_END).is_some_and(|value| value == "true") {
                         let (target, version) = (target.clone(), meta.resource_version);
-                        return Ok(Listed { target, relist, version, stream: Some(stream) });
+                        return Ok(Listed { target, probed: Instant::now(), relist, version, stream: Some(stream) });
                     }
                 }
                 Event::Object { kind: EventKind::Deleted, object } => {
@@ -212,51 +314,88 @@ impl Session {
         }
     }
 
-    /// Swaps the list in and keeps up with changes until the list must be read anew.
-    async fn follow(&mut self, listed: Listed) {
-        let Listed { target, relist, mut version, mut stream } = listed;
-        self.swap_in(relist);
+    /// Keeps up with changes until the list must be read anew.
+    async fn follow(&mut self, mut following: Following, follower: &mut Follower) {
         loop {
-            self.progress.set_phase(Phase::Watching);
-            let opened = Instant::now();
-            let before = self.progress.events.get();
-            let open = match stream.take() {
-                Some(stream) => Ok(stream),
-                None => Answer::open(&self.client, target.watch(&version, watch_seconds()), WATCH_IDLE)
-                    .await
-                    .map(WatchStream::new),
-            };
-            let result = match open {
-                Ok(stream) => self.read_events(stream, &mut version).await,
-                Err(error) => Err(error),
-            };
-            self.publish();
-            let fruitless = self.progress.events.get() == before && opened.elapsed() < SHORTEST_WATCH;
-            match result {
-                Ok(()) => {
-                    self.progress.watches_succeeded.add(1);
-                    trace!(resource_version = version, "watch ended");
-                    if fruitless {
-                        self.pause(&WatchError::EndedAtOnce, "watch failed").await;
-                    }
-                }
-                Err(error) if error.is_gone() => {
-                    self.progress.watches_succeeded.add(1);
-                    debug!(error = %chain(&error), "resource version too old, relisting");
-                    if fruitless {
-                        self.pause(&error, "watch cannot start").await;
-                    }
-                    return;
-                }
-                Err(error) => {
-                    self.progress.watches_failed.add(1);
-                    self.pause(&error, "watch failed").await;
-                    if error.is_broken_stream() {
+            tokio::select! {
+                biased;
+                () = follower.changed() => {
+                    self.publish();
+                    let (round, share) = follower.current().await;
+                    if share.is_nothing() || !share.is_within(&self.reader.share) {
                         return;
                     }
+                    self.reader.share = share;
+                    self.narrow(round);
+                    following.target = None;
                 }
+                relist = self.watch(&mut following) => if relist {
+                    return;
+                },
             }
         }
+    }
+
+    /// Reads one watch to its end. True if the list must be read anew.
+    async fn watch(&mut self, following: &mut Following) -> bool {
+        self.progress.set_phase(Phase::Watching);
+        let opened = Instant::now();
+        let before = self.progress.events.get();
+        let result = match self.open(following).await {
+            Ok(stream) => self.read_events(stream, &mut following.version).await,
+            Err(error) => Err(error),
+        };
+        self.publish();
+        let fruitless = self.progress.events.get() == before && opened.elapsed() < SHORTEST_WATCH;
+        match result {
+            Ok(()) => {
+                self.progress.watches_succeeded.add(1);
+                trace!(resource_version = following.version, "watch ended");
+                if fruitless {
+                    self.pause(&WatchError::EndedAtOnce, "watch failed").await;
+                }
+                false
+            }
+            Err(error) if error.is_gone() => {
+                self.progress.watches_succeeded.add(1);
+                debug!(error = %chain(&error), "resource version too old, relisting");
+                if fruitless {
+                    self.pause(&error, "watch cannot start").await;
+                }
+                true
+            }
+            Err(error) => {
+                self.progress.watches_failed.add(1);
+                self.pause(&error, "watch failed").await;
+                error.is_broken_stream()
+            }
+        }
+    }
+
+    /// Goes on from where the watch was, asking again whether the API server filters: it may be another one by now.
+    async fn open(&mut self, following: &mut Following) -> Result<WatchStream, WatchError> {
+        if let Some(stream) = following.stream.take() {
+            return Ok(stream);
+        }
+        let target = match &following.target {
+            Some((target, probed)) if probed.elapsed() < PROBE_AGE => target.clone(),
+            _ => {
+                let target = self.sharded_target().await?;
+                following.target = Some((target.clone(), Instant::now()));
+                target
+            }
+        };
+        let request = |target: &Target| target.watch(&following.version, watch_seconds());
+        let answer = match Answer::open(&self.client, request(&target), WATCH_IDLE).await {
+            Err(error) if target.is_sharded() && error.means_no_shard_selector() => {
+                let target = self.without_selector(&error);
+                let answer = Answer::open(&self.client, request(&target), WATCH_IDLE).await;
+                following.target = Some((target, Instant::now()));
+                answer
+            }
+            answer => answer,
+        };
+        answer.map(WatchStream::new)
     }
 
     /// Shows readers all that was read.
@@ -283,9 +422,12 @@ impl Session {
         }
     }
 
-    fn swap_in(&mut self, relist: Relist) {
+    /// Makes a list what is served; returns where to go on.
+    fn swap_in(&mut self, listed: Listed) -> Following {
+        let Listed { target, probed, relist, version, stream } = listed;
         let now = now_ms();
         self.on_this_thread(false, |store| store.replace(relist));
+        self.reader.odd_uids.retain(|&key, _| self.store.contains(key));
         self.progress.freshness.note_shown();
         self.progress.lists_succeeded.add(1);
         self.progress.last_list_ms.set(now);
@@ -300,6 +442,8 @@ impl Session {
             info!(objects = self.store.len(), duration_ms, "synced");
         }
         self.progress.set_synced();
+        self.taker.excuse(false);
+        Following { target: Some((target, probed)), version, stream }
     }
 
     /// Applies events until the API server ends the watch (`Ok`) or something fails.
@@ -339,7 +483,9 @@ impl Session {
                     if meta.uid.is_empty() && meta.name.is_empty() {
                         return Err(WatchError::NoMetadata);
                     }
-                    self.store.delete(ObjectKey::new(&meta));
+                    let key = ObjectKey::new(&meta);
+                    self.store.delete(key);
+                    self.reader.odd_uids.remove(&key);
                     self.note_change();
                     *version = meta.resource_version;
                 }
@@ -403,24 +549,33 @@ type Sink<'a> = dyn FnMut(ObjectKey, &Rendered) + 'a;
 struct ObjectReader {
     resource: &'static dyn AnyResource,
     plan: Plan,
-    shard: Shard,
+    share: Share,
+    /// Whether the API server is asked for objects of the share only.
+    sharded: bool,
+    /// UIDs that a key does not give back, of objects in the store: none, as API servers go.
+    odd_uids: HashMap<ObjectKey, String>,
     progress: Arc<Progress>,
     rendered: Rendered,
     failures: u32,
 }
 
 impl ObjectReader {
-    /// Puts an object that is new or has changed into `sink`, if this shard owns it. Returns its resource version, or
+    /// Puts an object that is new or has changed into `sink`, if its share has it. Returns its resource version, or
     /// `None` if it does not decode: that is counted and logged, costs only this object, and what was served of it stays.
     fn added(&mut self, sink: &mut Sink<'_>, encoding: Encoding, bytes: &[u8]) -> Result<Option<String>, WatchError> {
-        let shard = self.shard;
+        let (share, odd_uids) = (&self.share, &mut self.odd_uids);
         let mut identity = None;
         let mut admit = |meta: &crate::view::ObjectMeta| {
             if meta.uid.is_empty() && meta.name.is_empty() {
                 return false;
             }
-            identity = Some((ObjectKey::new(meta), meta.resource_version.clone()));
-            shard.owns(&meta.uid)
+            let key = ObjectKey::new(meta);
+            identity = Some((key, meta.resource_version.clone()));
+            let owned = share.owns(&meta.uid);
+            if owned && !ObjectKey::is_reversible(&meta.uid) {
+                odd_uids.insert(key, meta.uid.clone());
+            }
+            owned
         };
         // A panic of a generator is contained to its object; nothing it could have left half done is used again.
         let rendered = catch_unwind(AssertUnwindSafe(|| {
@@ -434,6 +589,10 @@ impl ObjectReader {
             }
             (Ok(_), Some((_, version))) => {
                 self.progress.foreign_objects.add(1);
+                if self.sharded {
+                    // Another API server than the one that said it filters, one that does not.
+                    self.progress.set_filtering(Filtering::Local);
+                }
                 Ok(Some(version))
             }
             (Ok(_), None) => Err(WatchError::NoMetadata),
