@@ -24,8 +24,11 @@ const BEAT: Duration = Duration::from_millis(200);
 /// How often the set is read although it is watched: a connection that died unnoticed must not cost the others the grace.
 const READ_EVERY: Duration = Duration::from_secs(10);
 
+/// Longest pause before the set is asked for again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
 /// How long a process that is told to stop waits to learn whether that is because its set has shrunk.
-const HINDSIGHT: Duration = Duration::from_secs(1);
+const HINDSIGHT: Duration = Duration::from_secs(10);
 
 /// Which pod this is, and how its set is to be resharded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +52,8 @@ impl Autoshard {
     /// Follows the set and assigns shares. Ends only if the pod can have none, after saying so in the log.
     pub async fn run(self, client: kube::Client, shares: Shares) {
         let mut following = Following {
-            resharder: Resharder::new(self.scheme, self.overlap, shares),
+            resharder: Resharder::new(self.scheme, self.overlap, shares.clone()),
+            shares,
             said: String::new(),
             backoff: Backoff::new(),
             held: None,
@@ -64,17 +68,12 @@ impl Autoshard {
 /// Lets a process that is told to stop go on serving as long as its objects may have no other owner: until the other
 /// shards of the set have taken them over, or the set has a place for it again.
 pub async fn linger(shares: &Shares) {
-    let told = Instant::now();
-    loop {
-        let status = shares.status();
-        let waits = match status.place {
-            None => false,
-            Some(_) if status.is_leaving() => status.overlapping,
-            Some(_) => told.elapsed() < HINDSIGHT,
-        };
-        if !waits {
-            return;
-        }
+    if shares.status().place.is_none() {
+        return;
+    }
+    // The signal may be here before the news of what it is about.
+    shares.ask(HINDSIGHT).await;
+    while shares.status().is_leaving() && shares.status().overlapping {
         sleep(BEAT).await;
     }
 }
@@ -82,6 +81,7 @@ pub async fn linger(shares: &Shares) {
 struct Following {
     autoshard: Autoshard,
     resharder: Resharder,
+    shares: Shares,
     /// The complaint that the log ends with, so that none is repeated.
     said: String,
     backoff: Backoff,
@@ -106,6 +106,7 @@ impl Following {
                     // A place that was assigned already need not wait for the watch.
                     if self.resharder.is_placed() {
                         self.observe(seen);
+                        self.shares.looked();
                     } else {
                         self.held = Some(seen);
                     }
@@ -146,10 +147,12 @@ impl Following {
         }
         let mut last_read = Instant::now();
         loop {
+            let shares = self.shares.clone();
             let next = async {
                 tokio::select! {
                     change = changes.next() => Some(change),
                     () = sleep_until(last_read + READ_EVERY) => None,
+                    () = shares.asked() => None,
                 }
             };
             match self.meanwhile(next).await {
@@ -165,7 +168,9 @@ impl Following {
                 None => {
                     let (seen, read_version) = self.meanwhile(member.read()).await?;
                     last_read = Instant::now();
-                    if self.observe(seen) {
+                    let is_news = self.observe(seen);
+                    self.shares.looked();
+                    if is_news {
                         debug!("the watch of the StatefulSet is behind, opening another one");
                         *version = read_version;
                         return Ok(());
@@ -207,12 +212,21 @@ impl Following {
         }
     }
 
+    /// Waits, unless somebody asks meanwhile.
     async fn wait(&mut self, delay: Duration) {
-        self.meanwhile(sleep(delay)).await;
+        let shares = self.shares.clone();
+        let wait = async {
+            tokio::select! {
+                () = sleep(delay) => {}
+                () = shares.asked() => {}
+            }
+        };
+        self.meanwhile(wait).await;
     }
 
     fn backoff_delay(&mut self) -> Duration {
-        self.backoff.next(None)
+        // It is one small object, on which others wait.
+        self.backoff.next(None).min(LONGEST_PAUSE)
     }
 
     /// Says once what is wrong, and waits.

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 
 use crate::shard::{Scheme, Shard, Share};
 
@@ -20,6 +21,10 @@ struct Inner {
     assigned: watch::Sender<Assigned>,
     takers: Mutex<Vec<Weak<Taker>>>,
     status: Mutex<Status>,
+    /// Somebody wants to know how the set is now.
+    asked: Notify,
+    /// How often that was found out.
+    looks: watch::Sender<u64>,
 }
 
 /// A share, and how many were assigned before it.
@@ -80,7 +85,13 @@ impl Shares {
             given_away: 0,
         };
         let assigned = watch::Sender::new(Assigned { round: 0, share: None });
-        Self(Arc::new(Inner { assigned, takers: Mutex::default(), status: Mutex::new(status) }))
+        Self(Arc::new(Inner {
+            assigned,
+            takers: Mutex::default(),
+            status: Mutex::new(status),
+            asked: Notify::new(),
+            looks: watch::Sender::new(0),
+        }))
     }
 
     /// Tells every list/watch to keep this share from now on.
@@ -116,6 +127,24 @@ impl Shares {
     /// Changes what is said about sharding.
     pub(crate) fn update(&self, change: impl FnOnce(&mut Status)) {
         change(&mut lock(&self.0.status));
+    }
+
+    /// Has the assigning side look at its set, and waits until it has, or no longer than `limit`.
+    pub(crate) async fn ask(&self, limit: Duration) {
+        let mut looks = self.0.looks.subscribe();
+        self.0.asked.notify_one();
+        // Late is as good as never to who asks.
+        let _ = timeout(limit, looks.changed()).await;
+    }
+
+    /// The assigning side: waits until somebody asks.
+    pub(crate) async fn asked(&self) {
+        self.0.asked.notified().await;
+    }
+
+    /// The assigning side: it has read its set and said what follows.
+    pub(crate) fn looked(&self) {
+        self.0.looks.send_modify(|looks| *looks += 1);
     }
 
     /// The side of a list/watch.
