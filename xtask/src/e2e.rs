@@ -19,7 +19,7 @@ use crate::cli::E2eArgs;
 use crate::progress::elapsed;
 use crate::{interrupt, plant};
 
-/// The scenarios, in the order in which they run: the last one changes the cluster.
+/// The scenarios, in the order in which they run: the last two change the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScenarioName {
     /// ksm-shard serves what the reference serves
@@ -32,6 +32,8 @@ pub enum ScenarioName {
     BadInput,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
+    /// A StatefulSet is scaled and its processes follow, and nothing is lost in any scrape
+    Reshard,
     /// The API server is killed and comes back
     Outage,
 }
@@ -48,6 +50,7 @@ impl ScenarioName {
             Self::ServerSide => scenarios::server_side::run(world),
             Self::BadInput => scenarios::bad_input::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
+            Self::Reshard => scenarios::reshard::run(world),
             Self::Outage => scenarios::outage::run(world),
         }
     }

@@ -20,6 +20,7 @@ mod plant;
 mod ports;
 mod process;
 mod progress;
+mod proxy;
 mod strict;
 mod table;
 mod test;
