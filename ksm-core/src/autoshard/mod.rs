@@ -65,15 +65,17 @@ impl Autoshard {
     }
 }
 
-/// Lets a process that is told to stop go on serving as long as its objects may have no other owner: until the other
-/// shards of the set have taken them over, or the set has a place for it again.
+/// Lets a process that is told to stop go on serving as long as its objects may have no other owner: until its set has
+/// been at rest for the grace after it was scaled. From now on it is not ready, so that the other shards wait for its
+/// successor and not for itself.
 pub async fn linger(shares: &Shares) {
+    shares.update(|status| status.stopping = true);
     if shares.status().place.is_none() {
         return;
     }
     // The signal may be here before the news of what it is about.
     shares.ask(HINDSIGHT).await;
-    while shares.status().is_leaving() && shares.status().overlapping {
+    while shares.status().unsettled {
         sleep(BEAT).await;
     }
 }

@@ -41,6 +41,8 @@ pub(super) struct Resharder {
     ready_since: Option<Instant>,
     /// When the change of place was seen that is being carried through.
     changed: Option<Instant>,
+    /// While a process that is told to stop is to go on: since when nothing has changed about the set.
+    calm_since: Option<Instant>,
 }
 
 /// What became of an observation.
@@ -66,6 +68,7 @@ impl Resharder {
             kept: Vec::new(),
             ready_since: None,
             changed: None,
+            calm_since: None,
         }
     }
 
@@ -75,9 +78,18 @@ impl Resharder {
         if self.seen.as_ref().is_some_and(|(last, _)| seen.is_older_than(last)) {
             return Step::Same;
         }
-        let last = self.seen.replace((seen.clone(), now)).map(|(_, when)| when);
-        if !seen.is_ready() || last.is_some_and(|last| now.duration_since(last) > FRESH) {
+        let last = self.seen.replace((seen.clone(), now));
+        let stale = last.as_ref().is_some_and(|(_, when)| now.duration_since(*when) > FRESH);
+        if !seen.is_ready() || stale {
             self.ready_since = None;
+        }
+        let otherwise = last.as_ref().is_some_and(|(last, _)| last.ready != seen.ready);
+        if self.calm_since.is_some() && (stale || otherwise) {
+            self.calm_since = Some(now);
+        }
+        // More than one change at once: who knows what the set was in between, and whom that has cost its place.
+        if last.is_some_and(|(last, _)| seen.has_skipped(&last)) {
+            self.disturb(now);
         }
         let place = (seen.ordinal, seen.total);
         let step = match self.place {
@@ -93,6 +105,7 @@ impl Resharder {
             }
             self.ready_since = None;
             self.changed.get_or_insert(now);
+            self.disturb(now);
         }
         // What it owns anyway, or what it had twice, is nothing to keep apart.
         let own = Share::union(self.own);
@@ -105,13 +118,14 @@ impl Resharder {
 
     /// Lets time pass: drops what was given away when it is due. Returns how long a change took that is now done.
     pub(super) fn tick(&mut self, now: Instant) -> Option<Duration> {
+        self.settle(now);
         let changed = self.changed?;
         if !self.shares.is_taken() {
             self.ready_since = None;
             return None;
         }
         if !self.kept.is_empty() {
-            if !self.seen.as_ref().is_some_and(|(seen, when)| seen.is_ready() && now.duration_since(*when) <= FRESH) {
+            if !self.fresh(now).is_some_and(Seen::is_ready) {
                 self.ready_since = None;
                 return None;
             }
@@ -140,7 +154,35 @@ impl Resharder {
 
     /// Whether time is of any concern now.
     pub(super) fn is_resharding(&self) -> bool {
-        self.changed.is_some()
+        self.changed.is_some() || self.calm_since.is_some()
+    }
+
+    /// The set, if it was seen lately.
+    fn fresh(&self, now: Instant) -> Option<&Seen> {
+        self.seen.as_ref().filter(|(_, when)| now.duration_since(*when) <= FRESH).map(|(seen, _)| seen)
+    }
+
+    /// From now on, who is told to stop is to wait.
+    fn disturb(&mut self, now: Instant) {
+        if self.grace.is_some() {
+            self.calm_since = Some(now);
+            self.shares.update(|status| status.unsettled = true);
+        }
+    }
+
+    /// Lets go who was told to stop once that can be: the set has been the same for the grace, so that whoever had
+    /// something to take over is done with it; and if this one has no place any more, all that have one are ready.
+    fn settle(&mut self, now: Instant) {
+        let Some(since) = self.calm_since else { return };
+        let Some(seen) = self.fresh(now) else {
+            self.calm_since = Some(now);
+            return;
+        };
+        let taken_over = seen.ordinal < seen.total || (seen.current && seen.ready >= seen.total);
+        if taken_over && now.duration_since(since) >= self.grace.unwrap_or_default() {
+            self.calm_since = None;
+            self.shares.update(|status| status.unsettled = false);
+        }
     }
 
     fn assign(&self) {

@@ -49,6 +49,11 @@ impl Seen {
         self.edition.0 == other.edition.0 && self.edition.1 < other.edition.1
     }
 
+    /// Whether it is what the same set is now, and `other` what it was before the last change but one or earlier.
+    pub(super) fn has_skipped(&self, other: &Self) -> bool {
+        self.edition.0 == other.edition.0 && self.edition.1 > other.edition.1 + 1
+    }
+
     fn of(set: &StatefulSet, ordinal: u32) -> Self {
         let spec = &set.spec;
         let status = set.status.as_ref();

@@ -75,7 +75,7 @@ impl Handler for MetricsPages {
         let response = match request.uri().path() {
             "/metrics" => self.metrics(&request).await,
             "/" => html(landing::metrics_page(&self.about, &self.catalogue)),
-            path => health(path, &self.catalogue),
+            path => health(path, &self.catalogue, &self.about.shares),
         };
         for_method(&request, response)
     }
@@ -138,7 +138,7 @@ impl Handler for TelemetryPages {
         let response = match request.uri().path() {
             "/metrics" => self.metrics(negotiate::format(request.headers())),
             "/" => html(landing::telemetry_page(&self.about)),
-            path => health(path, &self.catalogue),
+            path => health(path, &self.catalogue, &self.about.shares),
         };
         for_method(&request, response)
     }
@@ -166,9 +166,10 @@ fn for_method(request: &Request<Incoming>, response: Response<Body>) -> Response
     if request.method() == Method::HEAD { response.map(Body::without_content) } else { response }
 }
 
-fn health(path: &str, catalogue: &Catalogue) -> Response<Body> {
+fn health(path: &str, catalogue: &Catalogue, shares: &Shares) -> Response<Body> {
     match path {
         "/healthz" | "/livez" => plain(StatusCode::OK, "ok\n"),
+        "/readyz" if shares.status().stopping => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
         "/readyz" => readiness(catalogue),
         _ => plain(StatusCode::NOT_FOUND, "not found\n"),
     }

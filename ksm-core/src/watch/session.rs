@@ -51,6 +51,9 @@ const SHORTEST_WATCH: Duration = Duration::from_secs(1);
 /// are not all of one version.
 const PROBE_AGE: Duration = Duration::from_secs(60);
 
+/// Longest pause between tries to list what a share has gained.
+const RESHARD_PAUSE: Duration = Duration::from_secs(5);
+
 /// Objects that fail are named in warnings up to this many a list or watch, then only counted.
 const NAMED_FAILURES: u32 = 10;
 
@@ -512,7 +515,11 @@ impl Session {
 
     /// Says once that something is wrong, and waits.
     async fn pause(&mut self, error: &WatchError, what: &'static str) {
-        let delay = self.backoff.next(error.retry_after());
+        let mut delay = self.backoff.next(error.retry_after());
+        if self.progress.is_resharding() {
+            // Other shards wait for this one.
+            delay = delay.min(RESHARD_PAUSE.max(error.retry_after().unwrap_or_default()));
+        }
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let news = match error {
             WatchError::Request(_) => self.outage.begin(),

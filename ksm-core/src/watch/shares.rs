@@ -44,6 +44,10 @@ pub struct Status {
     pub place: Option<(u32, u32)>,
     /// Whether objects that were given away are served still.
     pub overlapping: bool,
+    /// Whether the set was scaled a short while ago, so that a process which stops now may leave objects without an owner.
+    pub unsettled: bool,
+    /// Whether this process was told to stop, and goes on for the sake of its objects alone.
+    pub stopping: bool,
     /// Changes of place that were carried through.
     pub reshards: u64,
     /// Time from each change until nothing more was to do for it, summed up.
@@ -80,6 +84,8 @@ impl Shares {
             scheme,
             place: None,
             overlapping: false,
+            unsettled: false,
+            stopping: false,
             reshards: 0,
             reshard_time: Duration::ZERO,
             given_away: 0,

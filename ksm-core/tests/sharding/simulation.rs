@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(30);
 const TERMINATION_GRACE: Duration = Duration::from_secs(300);
 
 /// From the last change to the look at what was made of it; more than two back-offs and two graces.
-const QUIET: u32 = 240;
+const QUIET: u32 = 300;
 
 #[test]
 fn no_object_is_lost_and_none_is_left_doubled() {
@@ -107,6 +107,7 @@ struct Simulation {
     objects: BTreeSet<String>,
     made: u32,
     second: u32,
+    started: bool,
     down_until: u32,
     log: Vec<String>,
 }
@@ -136,6 +137,7 @@ impl Simulation {
             objects: BTreeSet::new(),
             made: 0,
             second: 0,
+            started: false,
             down_until: 0,
             log: Vec::new(),
             rng,
@@ -162,9 +164,11 @@ impl Simulation {
     async fn run(mut self) {
         self.write_set();
         // Nothing goes wrong before all have started once.
-        for _ in 0..60 {
+        while self.second < 60 || !self.is_complete() {
             self.tick(false).await;
+            assert!(self.second < QUIET, "seed {}: not started", self.seed);
         }
+        self.started = true;
         self.check_exact("at start");
         let changes = self.rng.u32(2..6);
         for _ in 0..changes {
@@ -189,13 +193,16 @@ impl Simulation {
         self.plane.set_down(false);
         for second in 0..QUIET * 2 {
             // Pods that come one by one take their time.
-            let done = self.pods.len() == self.replicas as usize && self.pods.values().all(|pod| pod.ready);
-            if second >= QUIET && done {
+            if second >= QUIET && self.is_complete() {
                 break;
             }
             self.tick(false).await;
         }
         self.check_exact("at the end");
+    }
+
+    fn is_complete(&self) -> bool {
+        self.pods.len() == self.replicas as usize && self.pods.values().all(|pod| pod.ready)
     }
 
     /// One second.
@@ -319,7 +326,8 @@ impl Simulation {
 
     fn note_readiness(&mut self) {
         for pod in self.pods.values_mut() {
-            let is_ready = pod.member.as_ref().is_some_and(|member| member.progress.is_settled());
+            let is_ready = |member: &Member| member.progress.is_settled() && !member.shares.status().stopping;
+            let is_ready = pod.member.as_ref().is_some_and(is_ready);
             pod.unlike = if is_ready == pod.ready { 0 } else { pod.unlike + 1 };
             if pod.unlike >= self.probe_lag {
                 (pod.ready, pod.unlike) = (is_ready, 0);
@@ -406,7 +414,7 @@ impl Simulation {
             assert!(!member.has_ended(), "seed {}: a task of shard {ordinal} ended", self.seed);
             union.extend(member.names().iter().cloned());
         }
-        if self.overlap.is_some() && self.second > 60 {
+        if self.overlap.is_some() && self.started {
             let missing: Vec<&String> = self.stable.difference(&union).collect();
             if !missing.is_empty() {
                 self.fail(&format!("missing in a scrape: {missing:?}"));

@@ -147,3 +147,31 @@ async fn old_news_of_the_same_set_is_no_news() {
     // A set made anew counts from the start.
     assert_eq!(process.see(Seen { edition: edition("v", 1), ..seen(0, 4, 4) }), Step::Moved);
 }
+
+#[tokio::test(start_paused = true)]
+async fn who_is_told_to_stop_waits_until_the_set_is_at_rest() {
+    let unsettled = |process: &Process| process.shares.status().unsettled;
+    let mut process = Process::new(Some(GRACE));
+    process.see(seen(3, 4, 4));
+    assert!(!unsettled(&process), "a restart is none of its business");
+    // Out of the set: until those that stay are ready, and for the grace.
+    process.see(Seen { replicas: 4, ..seen(3, 2, 1) });
+    process.pass(GRACE * 3);
+    assert!(unsettled(&process));
+    process.see(Seen { replicas: 4, ..seen(3, 2, 2) });
+    process.pass(GRACE - Duration::from_secs(1));
+    assert!(unsettled(&process));
+    process.pass(Duration::from_secs(1));
+    assert!(!unsettled(&process));
+    // Back in the set: it is to go all the same, and those that hold its objects may still be listing them.
+    process.see(Seen { replicas: 4, ..seen(3, 4, 2) });
+    process.pass(GRACE / 2);
+    process.see(Seen { replicas: 4, ..seen(3, 4, 3) });
+    process.pass(GRACE - Duration::from_secs(1));
+    assert!(unsettled(&process));
+    process.pass(Duration::from_secs(1));
+    assert!(!unsettled(&process));
+    // Two changes at once: it may have been out in between.
+    process.see(Seen { edition: ("u".to_owned(), 3), ..seen(3, 4, 3) });
+    assert!(unsettled(&process));
+}
