@@ -288,6 +288,8 @@ impl Session {
         let encoding = stream.encoding();
         let mut relist = self.store.relist();
         let mut last_object = Instant::now();
+        // Changes are streamed too. Once the first of them is there the list is all but over, however many follow.
+        let mut changing = false;
         loop {
             let item = timeout_at(last_object + STREAM_QUIET, stream.next(&self.progress));
             let event = match item.await.map_err(|_| WatchError::Unfinished)?? {
@@ -304,13 +306,17 @@ impl Session {
                     }
                 }
                 Event::Object { kind: EventKind::Deleted, object } => {
+                    changing = true;
                     self.store.relist_delete(&mut relist, ObjectKey::new(&decode_meta(encoding, &object)?));
                 }
-                Event::Object { object, .. } => {
+                Event::Object { kind, object } => {
+                    changing |= kind == EventKind::Modified;
                     let store = &self.store;
                     let mut apply = |key, rendered: &Rendered| store.relist_apply(&mut relist, key, rendered);
                     self.reader.added(&mut apply, encoding, &object)?;
-                    last_object = Instant::now();
+                    if !changing {
+                        last_object = Instant::now();
+                    }
                 }
                 Event::Error(status) => return Err(WatchError::from_event(status)),
             }
