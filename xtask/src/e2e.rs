@@ -67,7 +67,7 @@ pub fn run(arguments: &E2eArgs) -> Result<()> {
     let mut failed = Vec::new();
     let mut passed = 0;
     for scenario in ScenarioName::value_variants() {
-        if !arguments.only.is_empty() && !arguments.only.contains(scenario) {
+        if !arguments.runs(*scenario) {
             continue;
         }
         let label = scenario.label();
