@@ -96,6 +96,8 @@ struct Following {
     version: String,
     /// The stream that a list has left open.
     stream: Option<WatchStream>,
+    /// Whether there is no going on from that version.
+    lost: bool,
 }
 
 impl Session {
@@ -347,6 +349,10 @@ impl Session {
 
     /// Reads one watch to its end. True if the list must be read anew.
     async fn watch(&mut self, following: &mut Following) -> bool {
+        if following.lost {
+            // Found out before, and interrupted by another share while pausing.
+            return true;
+        }
         self.progress.set_phase(Phase::Watching);
         let opened = Instant::now();
         let before = self.progress.events.get();
@@ -366,6 +372,7 @@ impl Session {
                 false
             }
             Err(error) if error.is_gone() => {
+                following.lost = true;
                 self.progress.watches_succeeded.add(1);
                 debug!(error = %chain(&error), "resource version too old, relisting");
                 if fruitless {
@@ -374,9 +381,10 @@ impl Session {
                 true
             }
             Err(error) => {
+                following.lost = error.is_broken_stream();
                 self.progress.watches_failed.add(1);
                 self.pause(&error, "watch failed").await;
-                error.is_broken_stream()
+                following.lost
             }
         }
     }
@@ -452,7 +460,7 @@ impl Session {
         }
         self.progress.set_synced();
         self.taker.excuse(false);
-        Following { target: Some((target, probed)), version, stream }
+        Following { target: Some((target, probed)), version, stream, lost: false }
     }
 
     /// Applies events until the API server ends the watch (`Ok`) or something fails.
