@@ -94,6 +94,7 @@ impl Rendered {
         self.ends.clear();
         self.samples.clear();
         self.base.clear();
+        self.written.repeated = 0;
     }
 }
 
@@ -161,8 +162,10 @@ impl<V: Object> AnyResource for Resource<V> {
             (family.samples)(&object, &mut samples);
             let count = samples.count();
             out.samples.push(count);
-            let end = u32::try_from(out.text.len()).ok().filter(|_| out.text.len() <= MAX_TEXT);
-            out.ends.push(end.ok_or_else(|| DecodeError::new("samples of more than 64 MiB"))?);
+            if out.text.len() + out.written.repeated > MAX_TEXT {
+                return Err(DecodeError::new("samples of more than 64 MiB"));
+            }
+            out.ends.push(u32::try_from(out.text.len()).expect("at most MAX_TEXT"));
         }
         Ok(true)
     }

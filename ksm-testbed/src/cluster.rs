@@ -151,6 +151,12 @@ impl Cluster {
         }
     }
 
+    /// Ends the open watches of a resource with a 410, however far they have got.
+    pub fn expire_watches(&self, resource: &str) -> Result<(), Error> {
+        self.collection(find(resource)?).expire();
+        Ok(())
+    }
+
     pub(crate) fn collection(&self, resource: &Resource) -> &Arc<Collection> {
         &self.inner.collections[resource.index()]
     }

@@ -34,6 +34,8 @@ pub enum Command {
     E2e(E2eArgs),
     /// Compares ksm-shard with the reference on generated objects of every kind, family by family (needs Go once)
     Conformance(ConformanceArgs),
+    /// Measures release binaries beside the reference (needs Go once); a whole run takes about 25 minutes
+    Bench(BenchArgs),
 }
 
 /// Arguments of `cargo xtask demo`.
@@ -116,6 +118,38 @@ impl E2eArgs {
     pub fn runs(&self, scenario: crate::e2e::ScenarioName) -> bool {
         self.only.is_empty() || self.only.contains(&scenario)
     }
+}
+
+/// Arguments of `cargo xtask bench`.
+#[derive(Args)]
+pub struct BenchArgs {
+    /// Pods of the clusters [default: 1000,10000,50000,100000]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(100..=200_000))]
+    pub sizes: Vec<u32>,
+    /// Rounds of start and scrape [default: 3, and 1 from 50000 pods on]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20))]
+    pub rounds: Option<u32>,
+    /// Seconds of each pass that watches something [default: 60, or 20 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(4..=600))]
+    pub seconds: Option<u32>,
+    /// Run only this section; may be given several times
+    #[arg(long, value_name = "SECTION")]
+    pub only: Vec<crate::bench::Section>,
+    /// 10000 pods and one round of everything, for developers
+    #[arg(long)]
+    pub quick: bool,
+    /// Run on etcd and kube-apiserver instead of the simulated API server, what can be run there
+    #[arg(long)]
+    pub real: bool,
+    /// Measure the binaries in this folder instead of building them
+    #[arg(long, value_name = "DIR")]
+    pub binaries: Option<PathBuf>,
+    /// Write benchmarks.md, .json and .svg here [default: docs, of a whole run only]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Keep logs and data of the run
+    #[arg(long)]
+    pub keep: bool,
 }
 
 /// Arguments of `cargo xtask conformance`.

@@ -160,6 +160,7 @@ fn labels(resource: &dyn AnyResource, family: &FamilyInfo<'_>) -> String {
     let copied = match family.name.rsplit_once('_') {
         Some((_, "labels")) => Some("label_*"),
         Some((_, "annotations")) => Some("annotation_*"),
+        Some((_, "metadata")) => Some("metadata_*"),
         Some((_, "nodeselectors")) => Some("nodeselector_*"),
         _ => None,
     };

@@ -3,9 +3,7 @@
 //! Invariant: every scenario is named, reported as PASS or FAIL with figures, and run to its end whatever another did;
 //! nothing is skipped, and every process ends with the run.
 
-mod cluster;
-mod keys;
-mod objects;
+pub mod objects;
 mod scenarios;
 mod world;
 
@@ -30,6 +28,8 @@ pub enum ScenarioName {
     ServerSide,
     /// Wrong flags, missing files, missing rights, an unreachable server
     BadInput,
+    /// Compressed bodies are gzip to other programs too
+    Compressed,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
     /// A StatefulSet is scaled and its processes follow, and nothing is lost in any scrape
@@ -49,6 +49,7 @@ impl ScenarioName {
             Self::Partition => scenarios::partition::run(world),
             Self::ServerSide => scenarios::server_side::run(world),
             Self::BadInput => scenarios::bad_input::run(world),
+            Self::Compressed => scenarios::compressed::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
             Self::Reshard => scenarios::reshard::run(world),
             Self::Outage => scenarios::outage::run(world),

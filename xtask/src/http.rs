@@ -30,6 +30,14 @@ pub struct Answer {
     pub body: String,
 }
 
+/// An answer of bytes, as they came.
+pub struct Raw {
+    /// `Content-Encoding`, empty if absent.
+    pub encoding: String,
+    /// The body, encoded so.
+    pub body: Vec<u8>,
+}
+
 impl Client {
     /// A client for `base`, such as `http://127.0.0.1:8080`, without authentication.
     pub fn plain(base: impl Into<String>) -> Self {
@@ -64,6 +72,23 @@ impl Client {
             request = request.header("Authorization", format!("Bearer {token}"));
         }
         read(request.call().with_context(|| format!("GET {url}"))?).with_context(|| format!("GET {url}"))
+    }
+
+    /// `GET` with these headers; anything but 200 is an error.
+    pub fn get_bytes(&self, path: &str, headers: &[(&str, &str)]) -> Result<Raw> {
+        let url = format!("{}{path}", self.base);
+        let mut request = self.agent.get(&url);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut answer = request.call().with_context(|| format!("GET {url}"))?;
+        if answer.status() != 200 {
+            bail!("GET {url}: status {}", answer.status());
+        }
+        let encoding = answer.headers().get("content-encoding").and_then(|value| value.to_str().ok());
+        let encoding = encoding.unwrap_or_default().to_owned();
+        let body = answer.body_mut().with_config().limit(u64::MAX).read_to_vec();
+        Ok(Raw { encoding, body: body.with_context(|| format!("GET {url}: the body broke off"))? })
     }
 
     /// `GET` of JSON; anything but 200 is an error.

@@ -2,8 +2,10 @@
 //!
 //! Invariant: this file only dispatches; arguments live in `cli`, each command in a file of its own.
 
+mod bench;
 mod cargo;
 mod cli;
+mod cluster;
 mod compare;
 mod conformance;
 mod demo;
@@ -20,6 +22,7 @@ mod plant;
 mod ports;
 mod process;
 mod progress;
+mod prometheus;
 mod proxy;
 mod strict;
 mod table;
@@ -38,6 +41,7 @@ use crate::cli::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = interrupt::install().and_then(|()| match &cli.command {
+        Command::Bench(arguments) => bench::run(arguments),
         Command::Conformance(arguments) => conformance::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Docs(arguments) => docs::run(arguments),

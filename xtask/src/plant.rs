@@ -12,7 +12,7 @@ use crate::exposition::{Exposition, Format, parse};
 /// What to break.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Plant {
-    /// One number is one too high, or half of what it was.
+    /// One number is half as large again, and one more.
     Value,
     /// One label has another value.
     Label,
@@ -48,9 +48,9 @@ impl Plant {
         let at = family.samples.iter().position(|sample| !sample.labels.is_empty()).unwrap_or_default();
         match self {
             Self::Value => {
+                // Adding a one alone would be lost in large numbers.
                 let value = &mut family.samples[at].value;
-                // Large numbers swallow a one.
-                *value = if *value + 1.0 == *value { *value / 2.0 } else { *value + 1.0 };
+                *value = value.mul_add(1.5, 1.0);
             }
             Self::Label => family.samples[at].labels[0].1.push('x'),
             Self::Name => {

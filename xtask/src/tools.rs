@@ -141,7 +141,7 @@ pub fn run(arguments: &ToolsArgs) -> Result<()> {
 
 /// The path of a component's binary, built now if it is not there yet.
 pub fn ensure(component: &Component) -> Result<PathBuf> {
-    let folder = cargo::workspace_root().join("xtask/tools").join(component.folder);
+    let folder = folder(component);
     let version = component_version(component, &folder)?;
     if let Some(given) = from_assets(component, &version)? {
         return Ok(given);
@@ -152,6 +152,16 @@ pub fn ensure(component: &Component) -> Result<PathBuf> {
         build(component, &version, &folder, &home)?;
     }
     Ok(binary)
+}
+
+/// The pinned version of a component.
+pub fn version(component: &Component) -> Result<String> {
+    component_version(component, &folder(component))
+}
+
+/// Where its `go.mod` is.
+fn folder(component: &Component) -> PathBuf {
+    cargo::workspace_root().join("xtask/tools").join(component.folder)
 }
 
 /// `$KSM_TOOLS_DIR`, else `ksm-tools` in the user's cache folder.
@@ -276,8 +286,7 @@ mod tests {
     #[test]
     fn every_component_has_a_pinned_version() {
         for component in COMPONENTS {
-            let folder = cargo::workspace_root().join("xtask/tools").join(component.folder);
-            let version = component_version(component, &folder).unwrap();
+            let version = version(component).unwrap();
             assert!(version.starts_with('v'), "{}: {version}", component.name);
             assert_eq!(version.contains('-'), component.source.is_some(), "{}: {version}", component.name);
         }

@@ -26,6 +26,18 @@ pub fn until<T>(what: &str, limit: Duration, mut probe: impl FnMut() -> Result<O
     }
 }
 
+/// Waits until a moment.
+pub fn until_moment(moment: Instant) -> Result<()> {
+    loop {
+        interrupt::check()?;
+        let left = moment.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(INTERVAL));
+    }
+}
+
 /// Waits for one polling interval.
 pub fn pause() -> Result<()> {
     std::thread::sleep(INTERVAL);

@@ -12,11 +12,11 @@ use super::{FamilyInfo, KeyFilter, Plan, copied_labels};
 use crate::exposition::{Number, write_label, write_number};
 use crate::view::Time;
 
-/// Most text of one object, in bytes. What an API server admits (3 MiB) stays far below it; an object that is made to
-/// multiply must not take the memory of all others.
+/// Most text of one object in bytes, repeated series included. What an API server admits (3 MiB) stays far below it; an
+/// object that is made to multiply must not take the memory and the time of all others.
 pub(crate) const MAX_TEXT: usize = 64 << 20;
 
-/// Where a generator writes its samples; past [`MAX_TEXT`] they are dropped, and so is the object.
+/// Where a generator writes its samples; once it [is full](Samples::is_full) they are dropped, and so is the object.
 pub struct Samples<'a> {
     out: &'a mut Vec<u8>,
     family: FamilyInfo<'a>,
@@ -45,6 +45,12 @@ impl<'a> Samples<'a> {
         u32::try_from(self.written.series.len()).unwrap_or(u32::MAX)
     }
 
+    /// Whether the object has more samples than any should have. Generators whose work is the product of two lists
+    /// look at it and stop.
+    pub fn is_full(&self) -> bool {
+        self.out.len() + self.written.repeated > MAX_TEXT
+    }
+
     /// One sample with the base labels only.
     pub fn value(&mut self, value: impl Number) {
         self.sample(&[], value);
@@ -71,10 +77,10 @@ impl<'a> Samples<'a> {
 
     /// One sample with label names that depend on the object.
     pub fn labelled<'l>(&mut self, labels: impl IntoIterator<Item = (&'l str, &'l str)>, value: impl Number) {
-        let start = self.out.len();
-        if start > MAX_TEXT {
+        if self.is_full() {
             return;
         }
+        let start = self.out.len();
         self.out.extend_from_slice(self.family.name.as_bytes());
         let open = self.out.len();
         self.out.push(b'{');
@@ -91,6 +97,7 @@ impl<'a> Samples<'a> {
             self.out.push(b'}');
         }
         if !self.written.insert(self.out, start..self.out.len()) {
+            self.written.repeated += self.out.len() - start;
             self.out.truncate(start);
             return;
         }
@@ -139,6 +146,8 @@ const COMPARE_ALL: usize = 32;
 /// The series written so far of one family for one object.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Written {
+    /// Bytes of series that were written before, in all families of the object.
+    pub(crate) repeated: usize,
     series: Vec<Range<usize>>,
     /// Where in `series` one of that hash stands; filled only past [`COMPARE_ALL`].
     places: HashMap<u64, usize>,

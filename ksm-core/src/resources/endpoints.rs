@@ -101,6 +101,9 @@ fn addresses(endpoints: &Endpoints, out: &mut Samples<'_>) {
             let number = port.port.to_string();
             for (addresses, ready) in [(&subset.addresses, "true"), (&subset.not_ready_addresses, "false")] {
                 for address in addresses {
+                    if out.is_full() {
+                        return;
+                    }
                     out.sample(&[&port.protocol, &number, &port.name, &address.ip, ready], 1);
                 }
             }

@@ -6,6 +6,7 @@
 mod client;
 mod failure;
 mod log;
+mod memory;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -47,6 +48,7 @@ pub fn install_crypto_provider() {
 
 /// Runs until a signal or a failure; says on stderr which failure.
 pub fn main(build: Build, settings: Settings, threads: Threads) -> ExitCode {
+    memory::tune();
     log::init(settings.verbosity);
     let mut builder = match threads {
         Threads::One => tokio::runtime::Builder::new_current_thread(),

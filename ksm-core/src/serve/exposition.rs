@@ -3,7 +3,7 @@
 //! A gzip member is put together from pieces that are packed already (RFC 1952; see `store::deflate`): a header, the
 //! pieces, a final block, and a checksum that follows from those of the pieces.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 
@@ -14,6 +14,9 @@ use crate::store::{FINAL, GZIP_HEADER, Packed, Snapshot, TextReader, crc32_combi
 
 /// A chunk is sent once it has grown to this; it may be longer by the text of one block and family.
 const CHUNK_BYTES: usize = 128 * 1024;
+
+/// What a chunk takes as a rule, the last block's text included.
+const CHUNK_ROOM: usize = CHUNK_BYTES + 32 * 1024;
 
 /// How a body is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +38,31 @@ pub(super) struct Exposition {
     /// What ends the body: `# EOF` if the format has it, and what a gzip member ends with.
     end: Vec<u8>,
     reader: TextReader,
+    sent: Sent,
+}
+
+/// Memory of chunks that were sent, to be used for the next ones: fresh memory for each would cost a page fault every
+/// 4 KiB.
+type Sent = Arc<Mutex<Vec<Vec<u8>>>>;
+
+/// A chunk whose memory goes back when it was sent.
+struct Chunk {
+    bytes: Vec<u8>,
+    sent: Sent,
+}
+
+impl AsRef<[u8]> for Chunk {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for Chunk {
+    fn drop(&mut self) {
+        let mut bytes = std::mem::take(&mut self.bytes);
+        bytes.clear();
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).push(bytes);
+    }
 }
 
 /// A resource that has objects.
@@ -99,8 +127,8 @@ impl Exposition {
             }
         }
         let catalogue = Arc::clone(catalogue);
-        let (next, reader) = (Position::default(), TextReader::default());
-        let mut new = Self { catalogue, format, coding, parts, next, remaining: 0, end: Vec::new(), reader };
+        let (next, reader, sent) = (Position::default(), TextReader::default(), Sent::default());
+        let mut new = Self { catalogue, format, coding, parts, next, remaining: 0, end: Vec::new(), reader, sent };
         match coding {
             Coding::Identity => new.close_plain(),
             Coding::Gzip => new.close_gzip(),
@@ -157,14 +185,16 @@ impl Exposition {
         if self.remaining == 0 {
             return Bytes::new();
         }
-        let mut chunk = Vec::with_capacity(CHUNK_BYTES.min(usize::try_from(self.remaining).unwrap_or(CHUNK_BYTES)));
+        let again = self.sent.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let room = CHUNK_ROOM.min(usize::try_from(self.remaining).unwrap_or(CHUNK_ROOM));
+        let mut chunk = again.unwrap_or_else(|| Vec::with_capacity(room));
         if self.coding == Coding::Gzip && self.next.is_start() {
             chunk.extend_from_slice(&GZIP_HEADER);
         }
         while chunk.len() < CHUNK_BYTES && self.append_next(&mut chunk) {}
         self.remaining = self.remaining.checked_sub(chunk.len() as u64).expect("the totals of a snapshot are exact");
         debug_assert!(!chunk.is_empty(), "the totals of a snapshot are exact");
-        Bytes::from(chunk)
+        Bytes::from_owner(Chunk { bytes: chunk, sent: Arc::clone(&self.sent) })
     }
 
     /// Appends a header, or one block's samples of a family; false after the last.

@@ -32,11 +32,11 @@ pub use relist::Relist;
 use self::objects::{Objects, Pass};
 use crate::resource::Rendered;
 
-/// Text that is not packed, and changes that wait, may take this much; with more, they are packed though nobody reads.
-const UNPACKED_BYTES: usize = 8 * 1024 * 1024;
+/// Changes that readers were not shown yet may take this much; with more, they are packed though nobody reads.
+const UNSHOWN_BYTES: usize = 8 * 1024 * 1024;
 
 /// The same as a part of all plain text, for sets in which the figure above is little.
-const UNPACKED_PART: u64 = 16;
+const UNSHOWN_PART: u64 = 16;
 
 /// The objects of one list/watch, and what readers see of them.
 pub struct Store {
@@ -44,7 +44,7 @@ pub struct Store {
     published: Arc<ArcSwap<Snapshot>>,
     changed: bool,
     threads: usize,
-    unpacked_limit: usize,
+    unshown_limit: usize,
 }
 
 impl Store {
@@ -53,7 +53,7 @@ impl Store {
         let objects = Objects::new(families);
         let nothing = Snapshot::new(Vec::new(), 0, vec![Totals::default(); families]);
         let published = Arc::new(ArcSwap::from_pointee(nothing));
-        Self { objects, published, changed: false, threads: 1, unpacked_limit: UNPACKED_BYTES }
+        Self { objects, published, changed: false, threads: 1, unshown_limit: UNSHOWN_BYTES }
     }
 
     /// The same, working on up to `threads` threads when it publishes.
@@ -129,7 +129,7 @@ impl Store {
 
     /// Whether so much waits to be packed that it should be published though nobody asks.
     pub fn is_swollen(&self) -> bool {
-        self.changed && self.objects.unpacked_bytes() > self.unpacked_limit
+        self.changed && self.objects.unshown_bytes() > self.unshown_limit
     }
 
     /// Shows readers every change so far, in one step. Takes processor time in proportion to the blocks that changed.
@@ -140,7 +140,7 @@ impl Store {
         let seal_all = self.is_swollen();
         let snapshot = Arc::new(self.objects.show(Pass { threads: self.threads, seal_all }));
         let bytes: u64 = snapshot.totals().iter().map(|total| total.bytes).sum();
-        self.unpacked_limit = UNPACKED_BYTES.max(usize::try_from(bytes / UNPACKED_PART).unwrap_or(usize::MAX));
+        self.unshown_limit = UNSHOWN_BYTES.max(usize::try_from(bytes / UNSHOWN_PART).unwrap_or(usize::MAX));
         self.published.store(snapshot);
         self.changed = false;
     }

@@ -117,6 +117,8 @@ pub(super) struct Objects {
     next: u32,
     seed: u64,
     plain_limit: usize,
+    /// Bytes of text and changes that came since readers were last shown something, about.
+    unshown: usize,
     hashes: Vec<u64>,
 }
 
@@ -147,6 +149,7 @@ impl Objects {
             next: 0,
             seed,
             plain_limit: PLAIN_BYTES,
+            unshown: 0,
             hashes: Vec::new(),
         }
     }
@@ -170,7 +173,11 @@ impl Objects {
             return Applied::Added;
         };
         let changed = match self.held(place) {
-            Held::Hot(hot) => hot.replace(place.slot, rendered),
+            Held::Hot(hot) => {
+                let changed = hot.replace(place.slot, rendered);
+                self.unshown += if changed { rendered.text.len() } else { 0 };
+                changed
+            }
             Held::Sealed(_) if !is_sealable(rendered) => {
                 self.delete(key);
                 self.push(key, Arc::new(ObjectText::new(rendered)));
@@ -180,7 +187,9 @@ impl Objects {
                 let mut hashes = std::mem::take(&mut self.hashes);
                 hash_families(&rendered.text, &rendered.ends, self.seed, &mut hashes);
                 let Held::Sealed(sealed) = self.held(place) else { unreachable!("it was just seen") };
+                let before = sealed.waiting_bytes();
                 let changed = sealed.replace(place.slot, rendered, &hashes);
+                self.unshown += sealed.waiting_bytes().saturating_sub(before);
                 self.hashes = hashes;
                 changed
             }
@@ -205,7 +214,11 @@ impl Objects {
         let Some(place) = self.index.remove(&key) else { return false };
         match self.held(place) {
             Held::Hot(hot) => hot.remove(place.slot),
-            Held::Sealed(sealed) => sealed.remove(place.slot),
+            Held::Sealed(sealed) => {
+                let before = sealed.waiting_bytes();
+                sealed.remove(place.slot);
+                self.unshown += sealed.waiting_bytes().saturating_sub(before);
+            }
         }
         true
     }
@@ -240,13 +253,9 @@ impl Objects {
         self.blocks.values().all(|held| matches!(held, Held::Hot(_)))
     }
 
-    /// Bytes of text and changes that wait to be packed.
-    pub(super) fn unpacked_bytes(&self) -> usize {
-        let bytes = |held: &Held| match held {
-            Held::Hot(hot) => hot.bytes(),
-            Held::Sealed(sealed) => sealed.waiting_bytes(),
-        };
-        self.blocks.values().map(bytes).sum()
+    /// Bytes of text and changes that came since readers were last shown something, about.
+    pub(super) fn unshown_bytes(&self) -> usize {
+        self.unshown
     }
 
     /// Packs what is full and quiet while there is more plain text than a set may have; for sets under construction,
@@ -267,6 +276,7 @@ impl Objects {
 
     /// Brings the blocks in order and shows them as they are now.
     pub(super) fn show(&mut self, pass: Pass) -> Snapshot {
+        self.unshown = 0;
         let (families, seed) = (self.families, self.seed);
         let mut work = self.plan(pass);
         let threads = pass.threads.min(work.len() / BLOCKS_A_THREAD).max(1);
@@ -349,6 +359,7 @@ impl Objects {
     }
 
     fn push(&mut self, key: ObjectKey, object: Arc<ObjectText>) {
+        self.unshown += object.len();
         let open = self.blocks.last_entry().and_then(|entry| match entry.get() {
             Held::Hot(hot) if !hot.is_full() => Some(*entry.key()),
             Held::Hot(_) | Held::Sealed(_) => None,

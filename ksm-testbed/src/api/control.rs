@@ -1,4 +1,4 @@
-//! The test bed's own paths, under `/testbed/`: faults, statistics, compaction, outages and generated objects.
+//! The test bed's own paths, under `/testbed/`: faults, statistics, compaction, expiry, outages and generated objects.
 //!
 //! | request | what it does |
 //! |---|---|
@@ -7,8 +7,9 @@
 //! | `DELETE faults` | removes all rules |
 //! | `GET stats`, `DELETE stats` | what clients did; forgets it |
 //! | `POST compact` | forgets the history of events |
+//! | `POST expire?resource=PLURAL` | ends the open watches of a resource with a 410 |
 //! | `POST outage?milliseconds=N` | closes all connections and refuses new ones for a time |
-//! | `POST variety?seed=S&seeds=N&objects=M&resources=a,b&marker=NAME` | replaces all objects by [generated ones](Variety) |
+//! | `POST variety?seed=S&seeds=N&objects=M&resources=a,b&marker=NAME&keep=BOOL` | replaces all objects by [generated ones](Variety), or adds some |
 
 use std::time::Duration;
 
@@ -47,6 +48,12 @@ async fn answer(api: &Api, path: &str, request: Request<impl Payload>) -> Answer
             api.cluster.compact();
             json!({"resourceVersion": api.cluster.resource_version().to_string()})
         }
+        (&Method::POST, "expire") => {
+            let query = Query::parse(request.uri());
+            let resource = query.get("resource");
+            api.cluster.expire_watches(resource).map_err(|error| Status::bad_request(error.to_string()))?;
+            json!({"resource": resource})
+        }
         (&Method::POST, "outage") => {
             let milliseconds = Query::parse(request.uri()).number("milliseconds")?.unwrap_or(1000);
             api.outages.begin(Duration::from_millis(milliseconds));
@@ -76,6 +83,7 @@ fn variety(query: &Query) -> Result<Variety, Status> {
         objects: usize::try_from(query.number("objects")?.unwrap_or(12)).unwrap_or(usize::MAX),
         resources: listed.map(str::to_owned).collect(),
         marker: Some(query.get("marker").to_owned()).filter(|name| !name.is_empty()),
+        keep: query.flag("keep"),
     })
 }
 

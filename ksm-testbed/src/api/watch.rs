@@ -25,7 +25,7 @@ use crate::{
     negotiate::{self, Encoding, Form},
     selector::Selector,
     status::Status,
-    store::{Change, Collection, Object, Snapshot},
+    store::{Change, Collection, Expired, Object, Snapshot},
 };
 
 /// Events taken from the history at a time.
@@ -133,7 +133,7 @@ struct Watch {
 impl Watch {
     async fn run(mut self, start: Start) -> Result<(), Over> {
         // Subscribed before anything is read, so that no change goes unnoticed.
-        let mut changed = self.collection.subscribe();
+        let (mut changed, mut expired) = (self.collection.subscribe(), self.collection.subscribe_to_expiry());
         self.frames.fault_due().await?;
         let mut position = match start {
             Start::After(version) => version,
@@ -155,6 +155,11 @@ impl Watch {
             position = self.catch_up(position).await?;
             tokio::select! {
                 result = changed.changed() => result.map_err(|_| Over::Closed)?,
+                result = expired.changed() => {
+                    result.map_err(|_| Over::Closed)?;
+                    self.frames.error(&list::too_old(position, Expired { oldest: position + 1 })).await?;
+                    return Err(Over::Closed);
+                }
                 _ = beat.tick(), if self.bookmarks.is_some() => {
                     position = self.catch_up(position).await?;
                     self.frames.bookmark(position, false).await?;

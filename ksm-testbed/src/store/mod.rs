@@ -32,6 +32,7 @@ pub(crate) struct Collection {
     revision: Arc<AtomicU64>,
     state: Mutex<State>,
     changed: watch::Sender<()>,
+    expired: watch::Sender<()>,
 }
 
 #[derive(Default)]
@@ -55,7 +56,7 @@ pub(crate) struct Snapshot {
 impl Collection {
     pub(crate) fn new(revision: Arc<AtomicU64>, history_limit: usize) -> Self {
         let state = State { history: History::new(history_limit), ..State::default() };
-        Self { revision, state: Mutex::new(state), changed: watch::Sender::new(()) }
+        Self { revision, state: Mutex::new(state), changed: watch::Sender::new(()), expired: watch::Sender::new(()) }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -77,6 +78,16 @@ impl Collection {
     /// A receiver that is told of every change after this call.
     pub(crate) fn subscribe(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
+    }
+
+    /// A receiver that is told of every [`Collection::expire`] after this call.
+    pub(crate) fn subscribe_to_expiry(&self) -> watch::Receiver<()> {
+        self.expired.subscribe()
+    }
+
+    /// Ends open watches as if their position were forgotten.
+    pub(crate) fn expire(&self) {
+        self.expired.send_replace(());
     }
 
     /// The objects now, of one namespace or all.

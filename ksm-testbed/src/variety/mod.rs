@@ -31,6 +31,8 @@ pub struct Variety {
     pub resources: Vec<String>,
     /// Name of one more, plain object of each resource, stored after the others.
     pub marker: Option<String>,
+    /// Whether the objects that are there stay.
+    pub keep: bool,
 }
 
 impl Variety {
@@ -51,11 +53,12 @@ impl Variety {
 }
 
 impl Cluster {
-    /// Removes every object of every resource, makes those of `variety`, and returns how many there are now.
+    /// Removes every object of every resource, unless they are to be kept, and makes those of `variety`; returns how
+    /// many it made.
     ///
     /// Watchers see each deletion and addition; the marker of a resource comes last.
     pub fn vary(&self, variety: &Variety) -> usize {
-        for resource in RESOURCES {
+        for resource in RESOURCES.iter().filter(|_| !variety.keep) {
             let collection = self.collection(resource);
             for object in collection.snapshot(None).objects {
                 let Key { namespace, name } = &object.key;

@@ -29,7 +29,7 @@ fn walk(value: &Value, path: &mut Vec<String>, visit: &mut dyn FnMut(&[String], 
 fn cluster(seed: u64, seeds: u64) -> Cluster {
     let cluster = Cluster::default();
     let marker = Some("marker".to_owned());
-    cluster.vary(&Variety { seed, seeds, objects: 4, resources: Vec::new(), marker });
+    cluster.vary(&Variety { seed, seeds, objects: 4, resources: Vec::new(), marker, keep: false });
     cluster
 }
 
@@ -45,7 +45,7 @@ fn a_seed_makes_the_same_bytes_whatever_else_is_made() {
     let all = cluster(3, 2);
     let pods = Cluster::default();
     let resources = vec!["pods".to_owned()];
-    pods.vary(&Variety { seed: 4, seeds: 1, objects: 4, resources, marker: None });
+    pods.vary(&Variety { seed: 4, seeds: 1, objects: 4, resources, marker: None, keep: false });
     for object in pods.list("pods").unwrap() {
         let metadata = &object["metadata"];
         let text = |key: &str| metadata[key].as_str().unwrap().to_owned();
@@ -64,6 +64,7 @@ fn varying_replaces_everything_and_ends_with_the_markers() {
         objects: 3,
         resources: vec!["nodes".to_owned(), "leases".to_owned()],
         marker: Some("m".to_owned()),
+        keep: false,
     };
     assert_eq!(cluster.vary(&variety), 14);
     assert_eq!(cluster.counts().into_iter().collect::<Vec<_>>(), [("leases", 7), ("nodes", 7)]);
@@ -75,31 +76,61 @@ fn varying_replaces_everything_and_ends_with_the_markers() {
         .collect();
     let marker = cluster.get("nodes", "", "m").unwrap().unwrap();
     assert_eq!(marker["metadata"]["resourceVersion"], versions.iter().max().unwrap().to_string());
+
+    let more = Variety { objects: 0, marker: Some("m2".to_owned()), keep: true, ..variety };
+    assert_eq!(cluster.vary(&more), 2);
+    assert_eq!(cluster.counts().into_iter().collect::<Vec<_>>(), [("leases", 8), ("nodes", 8)]);
 }
+
+/// Deep and rare fields decide how many objects it takes until every word has come up.
+const MOST_SEEDS: u64 = 200;
 
 #[test]
 fn every_word_of_every_row_is_used() {
     for resource in RESOURCES {
-        let rows: Vec<_> = pools::WORDS.iter().filter(|row| row.kind == resource.kind).collect();
-        // Deep and rare fields decide how many objects it takes.
-        let seeds = if rows.is_empty() { 0 } else { 120 };
-        let mut used = BTreeSet::new();
-        for object in objects(resource, seeds) {
-            walk(&object, &mut Vec::new(), &mut |path, value| {
-                if let Some(text) = value.as_str() {
+        let rows = pools::WORDS.iter().filter(|row| row.kind == resource.kind);
+        let mut unused: BTreeSet<(&str, &str)> =
+            rows.clone().flat_map(|row| row.words.iter().map(|word| (row.path, *word))).collect();
+        let mut seeds = 0..MOST_SEEDS;
+        while let Some(seed) = seeds.next().filter(|_| !unused.is_empty()) {
+            for index in 0..12 {
+                walk(&object(resource, seed, index), &mut Vec::new(), &mut |path, value| {
                     let path: Vec<&str> = path.iter().map(String::as_str).collect();
-                    used.insert((pools::words(resource.kind, &path).map(<[_]>::as_ptr), text.to_owned()));
-                }
-            });
+                    let row = pools::row(resource.kind, &path);
+                    let word = row.and_then(|row| Some((row.path, *row.words.iter().find(|word| **word == *value)?)));
+                    unused.retain(|unused| Some(*unused) != word);
+                });
+            }
         }
-        for row in rows {
-            let missing: Vec<_> = row
-                .words
-                .iter()
-                .filter(|word| !used.contains(&(Some(row.words.as_ptr()), (**word).to_owned())))
-                .collect();
-            assert!(missing.is_empty(), "{} {}: {missing:?}", row.kind, row.path);
+        assert_eq!(unused, BTreeSet::new(), "{}", resource.kind);
+    }
+}
+
+#[test]
+fn every_value_that_is_not_bound_to_a_path_is_used() {
+    let mut used = BTreeSet::new();
+    for plural in ["pods", "deployments", "resourcequotas", "limitranges"] {
+        let resource = RESOURCES.iter().find(|resource| resource.plural == plural).unwrap();
+        for object in objects(resource, 60) {
+            walk(&object, &mut Vec::new(), &mut |_, value| used.extend(value.as_str().map(str::to_owned)));
         }
+    }
+    for values in [pools::PLAIN, pools::ODD, pools::QUANTITIES, pools::TIMES, pools::PERCENTAGES] {
+        assert_eq!(values.iter().filter(|value| !used.contains(**value)).collect::<Vec<_>>(), [&""; 0]);
+    }
+}
+
+#[test]
+fn every_key_is_used() {
+    for (kind, map, keys) in pools::KEYS {
+        let resource = RESOURCES.iter().find(|resource| resource.kind == kind).unwrap();
+        let mut used = BTreeSet::new();
+        for object in objects(resource, 100) {
+            let map = object.pointer(&format!("/{}", map.replace('.', "/"))).and_then(Value::as_object);
+            used.extend(map.into_iter().flat_map(|map| map.keys().cloned()));
+        }
+        let unused = keys.iter().filter(|key| !used.contains(**key));
+        assert_eq!(unused.collect::<Vec<_>>(), [&""; 0], "{kind} {map}");
     }
 }
 
@@ -110,11 +141,11 @@ fn every_row_that_is_for_all_kinds_is_used_by_some() {
         for object in objects(resource, 10) {
             walk(&object, &mut Vec::new(), &mut |path, _| {
                 let path: Vec<&str> = path.iter().map(String::as_str).collect();
-                used.extend(pools::words(resource.kind, &path).map(<[_]>::as_ptr));
+                used.extend(pools::row(resource.kind, &path).map(|row| (row.kind, row.path)));
             });
         }
     }
-    let unused = pools::WORDS.iter().filter(|row| !used.contains(&row.words.as_ptr()));
+    let unused = pools::WORDS.iter().filter(|row| !used.contains(&(row.kind, row.path)));
     assert_eq!(unused.map(|row| row.path).collect::<Vec<_>>(), [""; 0]);
 }
 

@@ -247,3 +247,19 @@ async fn statistics_tell_what_clients_did() {
     client.request(Method::DELETE, "/testbed/stats", &[], Bytes::new()).await;
     assert_eq!(stats.requests("pods", Verb::List), 0);
 }
+
+#[tokio::test]
+async fn generated_objects_replace_what_is_there() {
+    let (testbed, client) = two_pods().await;
+    let path = "/testbed/variety?seed=3&seeds=2&objects=4&resources=pods,nodes&marker=last";
+    let made = client.request(Method::POST, path, &[], Bytes::new()).await;
+    assert_eq!((made.status.as_u16(), made.json()), (200, json!({"objects": 18})));
+    assert_eq!(testbed.cluster().counts().into_iter().collect::<Vec<_>>(), [("nodes", 9), ("pods", 9)]);
+    client
+        .request(Method::POST, "/testbed/variety?objects=0&resources=pods&marker=next&keep=true", &[], Bytes::new())
+        .await;
+    assert!(testbed.cluster().get("pods", "marker", "next").unwrap().is_some());
+    assert_eq!(testbed.cluster().count("pods").unwrap(), 10);
+    let wrong = client.request(Method::POST, "/testbed/variety?resources=pots", &[], Bytes::new()).await;
+    assert_eq!(wrong.error(), (400, "BadRequest".to_owned()));
+}

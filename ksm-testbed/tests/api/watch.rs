@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::Method;
 use ksm_testbed::{SampleOptions, ShardRange, Testbed};
 use serde_json::{Value, json};
 
@@ -146,6 +148,24 @@ async fn a_forgotten_version_is_an_error_event() {
         assert_eq!((kind.as_str(), &status["kind"], &status["code"]), ("ERROR", &json!("Status"), &json!(410)));
         assert_eq!(watch.next().await, Next::End);
     }
+}
+
+#[tokio::test]
+async fn expiry_ends_open_watches_of_its_resource_only() {
+    let (testbed, client) = empty().await;
+    testbed.cluster().apply(pod("a", "p", "x")).unwrap();
+    testbed.cluster().apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})).unwrap();
+    let mut pods = client.watch("/api/v1/pods?watch=1", PROTOBUF).await;
+    let mut nodes = client.watch("/api/v1/nodes?watch=1", PROTOBUF).await;
+    assert_eq!((pods.brief().await.1, nodes.brief().await.1), ("p".to_owned(), "n".to_owned()));
+    client.request(Method::POST, "/testbed/expire?resource=pods", &[], Bytes::new()).await;
+    let Next::Event(kind, status) = pods.next().await else { panic!("no event") };
+    assert_eq!((kind.as_str(), &status["code"]), ("ERROR", &json!(410)));
+    assert_eq!(pods.next().await, Next::End);
+    testbed.cluster().delete("nodes", "", "n").unwrap();
+    assert_eq!(nodes.brief().await.0, "DELETED");
+    let wrong = client.request(Method::POST, "/testbed/expire?resource=widgets", &[], Bytes::new()).await;
+    assert_eq!(wrong.error().0, 400);
 }
 
 #[tokio::test]

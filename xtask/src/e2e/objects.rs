@@ -234,6 +234,16 @@ pub fn create_all(client: &Client, pods: u32) -> Result<usize> {
     Ok(count)
 }
 
+/// Makes only `pods` similar pods, and the namespace and the nodes they need.
+pub fn create_bulk(client: &Client, pods: u32) -> Result<()> {
+    let progress = Progress::start(format!("creating {pods} pods"));
+    create(client, &bulk::nodes())?;
+    create(client, &[Object::cluster("api/v1", "namespaces", json!({"metadata": {"name": bulk::NAMESPACE}}))])?;
+    create(client, &bulk::objects(pods))?;
+    progress.done("");
+    Ok(())
+}
+
 /// Makes objects side by side; the first error ends it.
 fn create(client: &Client, objects: &[Object]) -> Result<()> {
     let next = AtomicUsize::new(0);

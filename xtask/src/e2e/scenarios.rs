@@ -3,6 +3,7 @@
 //! Invariant: a scenario starts its own exporters and leaves none behind.
 
 pub mod bad_input;
+pub mod compressed;
 pub mod outage;
 pub mod parity;
 pub mod partition;

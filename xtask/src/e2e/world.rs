@@ -9,9 +9,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::ScenarioName;
-use super::cluster::{ADMIN_TOKEN, ApiServer, Etcd};
 use super::objects::{self, RESOURCES};
 use crate::cli::E2eArgs;
+use crate::cluster::{ADMIN_TOKEN, ApiServer, Etcd};
 use crate::compare::{Report, View, compare};
 use crate::exporter::{Exporter, READY_LIMIT};
 use crate::exposition::{Exposition, Format};

@@ -115,35 +115,30 @@ pub(super) const FAMILIES: &[Family<Pod>] = &[
 ];
 
 fn info(pod: &Pod, out: &mut Samples<'_>) {
-    with_status(&pod.spec.containers, &pod.status.container_statuses, |container, status| {
+    with_status(&pod.spec.containers, &pod.status.container_statuses, out, |container, status, out| {
         out.sample(&[&container.name, &container.image, &status.image, &status.image_id, &status.container_id], 1);
     });
 }
 
 /// Calls `each` for every container and its status, in the order of the spec; a container that has none yet is left out.
-pub(super) fn with_status<'a>(
-    containers: &'a [Container],
-    statuses: &'a [ContainerStatus],
-    mut each: impl FnMut(&'a Container, &'a ContainerStatus),
+pub(super) fn with_status(
+    containers: &[Container],
+    statuses: &[ContainerStatus],
+    out: &mut Samples<'_>,
+    each: impl Fn(&Container, &ContainerStatus, &mut Samples<'_>),
 ) {
     let mut by_name: Vec<_> = statuses.iter().collect();
     by_name.sort_by_key(|status| status.name.as_str());
-    // Names are unique in what an API server holds; where they are not, pairs multiply and have to end somewhere.
-    let mut left = containers.len() + statuses.len() + MAX_REPEATS;
     for container in containers {
         let start = by_name.partition_point(|status| status.name < container.name);
         for status in by_name[start..].iter().take_while(|status| status.name == container.name) {
-            if left == 0 {
+            if out.is_full() {
                 return;
             }
-            left -= 1;
-            each(container, status);
+            each(container, status, out);
         }
     }
 }
-
-/// Pairs of containers and statuses of one name that are looked at beyond what unique names allow.
-const MAX_REPEATS: usize = 10_000;
 
 pub(super) fn limits(pod: &Pod, containers: &[Container], out: &mut Samples<'_>) {
     for container in containers {

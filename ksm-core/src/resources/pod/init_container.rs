@@ -112,7 +112,7 @@ pub(super) const FAMILIES: &[Family<Pod>] = &[
 ];
 
 fn info(pod: &Pod, out: &mut Samples<'_>) {
-    with_status(&pod.spec.init_containers, &pod.status.init_container_statuses, |container, status| {
+    with_status(&pod.spec.init_containers, &pod.status.init_container_statuses, out, |container, status, out| {
         let restart_policy = container.restart_policy.as_deref().unwrap_or_default();
         out.sample(
             &[&container.name, &container.image, &status.image, &status.image_id, &status.container_id, restart_policy],

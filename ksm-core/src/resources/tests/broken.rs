@@ -266,7 +266,7 @@ fn bend(edit: &Edit, object: &mut Value) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn random_bytes_do_no_harm(bytes in vec(any::<u8>(), 0..300)) {

@@ -85,6 +85,9 @@ pub(super) fn render(
     resource.render(encoding, bytes, plan, &mut |_| true, &mut out).map(|_| out)
 }
 
+/// Families that an object cannot have beside all others: a schedule has a next time or is invalid.
+const APART: [&str; 1] = ["kube_cronjob_schedule_invalid"];
+
 #[test]
 fn every_family_of_every_resource_has_a_sample() {
     for Full { resource, json, protobuf } in objects() {
@@ -94,7 +97,7 @@ fn every_family_of_every_resource_has_a_sample() {
             let out = render(*resource, &plan, encoding, bytes).unwrap();
             super::parse::check(*resource, &plan, &out);
             for (family, samples) in table.iter().zip(&out.samples) {
-                assert!(*samples > 0, "{} has no sample ({encoding:?})", family.name);
+                assert!(*samples > 0 || APART.contains(&family.name), "{} has no sample ({encoding:?})", family.name);
             }
         }
     }

@@ -3,18 +3,33 @@
 //! A path is the list of JSON keys from the object; lists and maps add none. Patterns are matched against its end
 //! (words) or its start (fields that are read).
 
+mod read;
 mod text;
 mod words;
 
 use crate::codec::schema::{Form, Message};
 
 pub(super) use text::{ODD, PERCENTAGES, PLAIN, QUANTITIES, SUFFIXES, TIMES};
-pub(super) use words::WORDS;
+pub(super) use words::{Row, WORDS};
 
-/// Words for a text field: those of the first row that fits.
+/// Every list of keys, with the kind and path of a map that takes them.
+#[cfg(test)]
+pub(super) const KEYS: [(&str, &str, &[&str]); 5] = [
+    ("Pod", "metadata.labels", text::KEYS),
+    ("Node", "metadata.labels", text::NODE_KEYS),
+    ("PersistentVolumeClaim", "metadata.annotations", text::CLAIM_KEYS),
+    ("PersistentVolume", "spec.csi.volumeAttributes", text::ATTRIBUTE_KEYS),
+    ("ResourceQuota", "status.hard", text::RESOURCE_NAMES),
+];
+
+/// Words for a text field.
 pub(super) fn words(kind: &str, path: &[&str]) -> Option<&'static [&'static str]> {
-    let fits = |row: &&words::Row| (row.kind == "*" || row.kind == kind) && ends_with(path, row.path);
-    WORDS.iter().find(fits).map(|row| row.words)
+    row(kind, path).map(|row| row.words)
+}
+
+/// The first row that fits a text field.
+pub(super) fn row(kind: &str, path: &[&str]) -> Option<&'static Row> {
+    WORDS.iter().find(|row| (row.kind == "*" || row.kind == kind) && ends_with(path, row.path))
 }
 
 /// Keys for a map, by what its values are and where it is.
@@ -64,7 +79,7 @@ pub(super) fn is_unread(path: &[&str]) -> bool {
 pub(super) fn is_read(kind: &str, path: &[&str], key: &str) -> bool {
     let full = || path.iter().copied().chain((!key.is_empty()).then_some(key));
     let leads = |row: &&'static str| full().zip(row.split('.')).all(|(mine, read)| mine == read);
-    words::READ.iter().filter(|(of, _)| *of == "*" || *of == kind).any(|(_, rows)| rows.iter().any(|row| leads(&row)))
+    read::READ.iter().filter(|(of, _)| *of == "*" || *of == kind).any(|(_, rows)| rows.iter().any(|row| leads(&row)))
 }
 
 fn ends_with(path: &[&str], pattern: &str) -> bool {
@@ -75,6 +90,6 @@ fn ends_with(path: &[&str], pattern: &str) -> bool {
 /// The paths that families of a kind read, each with the kind or `*` that it is listed for.
 #[cfg(test)]
 pub(super) fn read(kind: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = words::READ.iter().filter(move |(of, _)| *of == "*" || *of == kind);
+    let rows = read::READ.iter().filter(move |(of, _)| *of == "*" || *of == kind);
     rows.flat_map(|(of, paths)| paths.iter().map(move |path| (*of, *path)))
 }

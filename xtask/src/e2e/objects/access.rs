@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use super::{Object, RESOURCES};
-use crate::e2e::cluster::LIMITED_USER;
+use crate::cluster::LIMITED_USER;
 
 /// The runtime class whose pods have an overhead.
 pub const OVERHEAD_CLASS: &str = "sandboxed";

@@ -9,6 +9,9 @@ use super::{Object, condition, owner, time};
 /// Nodes that pods are bound to, one `ksm-node` each in the partition scenario.
 pub const NODES: [&str; 4] = ["bulk-0", "bulk-1", "bulk-2", "bulk-3"];
 
+/// Where the pods are.
+pub const NAMESPACE: &str = "bulk";
+
 /// The nodes.
 pub fn nodes() -> Vec<Object> {
     let node = |name: &str| {
@@ -41,7 +44,7 @@ fn bulk_pod(n: u32) -> Object {
     let bound = !n.is_multiple_of(10);
     let name = format!("app-{}-{n:05}", n % 40);
     let node = NODES[n as usize % NODES.len()];
-    simple_pod("bulk", &name, bound.then_some(node))
+    simple_pod(NAMESPACE, &name, bound.then_some(node))
         .metadata(json!({
             "labels": {
                 "app": format!("app-{}", n % 40), "pod-template-hash": format!("{:x}", n % 40 * 7_919),

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::cargo::SHIPPED;
-use crate::e2e::cluster::LIMITED_TOKEN;
+use crate::cluster::LIMITED_TOKEN;
 use crate::e2e::world::World;
 use crate::exposition::Format;
 use crate::process::Process;

@@ -3,12 +3,10 @@
 //! Invariant: a target is up by Prometheus' own word, and holds as many samples as our reader finds.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::e2e::objects::BULK_NODES;
 use crate::e2e::world::{World, rest_resources};
@@ -16,8 +14,8 @@ use crate::exporter::Exporter;
 use crate::exposition::Format;
 use crate::flags::Flags;
 use crate::http::Client;
-use crate::process::Process;
-use crate::{ports, strict, tools};
+use crate::prometheus::Prometheus;
+use crate::{strict, wait};
 
 /// Time for Prometheus to start and scrape everything, at a scrape a second.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -26,10 +24,14 @@ const LIMIT: Duration = Duration::from_secs(60);
 pub fn run(world: &mut World) -> Result<String> {
     let flags = Flags::EVERYTHING;
     let reference = world.start_reference("reference", &flags)?;
+    // Prometheus takes gzip where it is offered; with shards it reads plain bodies too.
+    let gzip = "--enable-gzip-encoding".to_owned();
     let mut ours = world.start_shards(&world.api, "range", 2, &flags)?;
-    ours.push(world.start_ours("node", "ksm-node", &[format!("--node={}", BULK_NODES[0])])?);
-    ours.push(world.start_ours("unscheduled", "ksm-unscheduled", &[])?);
-    ours.push(world.start_ours("rest", "ksm-rest", &flags.arguments(&rest_resources()))?);
+    ours.push(world.start_ours("node", "ksm-node", &[format!("--node={}", BULK_NODES[0]), gzip.clone()])?);
+    ours.push(world.start_ours("unscheduled", "ksm-unscheduled", std::slice::from_ref(&gzip))?);
+    let mut rest = flags.arguments(&rest_resources());
+    rest.push(gzip);
+    ours.push(world.start_ours("rest", "ksm-rest", &rest)?);
 
     let scraped = scrape_all(world, &ours, &reference)?;
     let unsplit = world.start_unsplit("unsplit", &flags)?;
@@ -51,25 +53,15 @@ fn scrape_all(world: &World, ours: &[Exporter], reference: &Exporter) -> Result<
         "scrape_configs": [job("text", "PrometheusText0.0.4"), job("openmetrics", "OpenMetricsText1.0.0")],
     });
     let folder = world.scratch.folder("prometheus")?;
-    let file = folder.join("prometheus.yml");
-    fs::write(&file, config.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
-
-    let port = ports::free()?;
-    let mut command = Command::new(tools::ensure(&tools::PROMETHEUS)?);
-    command.arg(format!("--config.file={}", file.display())).arg(format!("--storage.tsdb.path={}", folder.display()));
-    command.arg(format!("--web.listen-address=127.0.0.1:{port}"));
-    let mut prometheus = Process::start("prometheus", command, &world.logs)?;
-    let client = Client::plain(format!("http://127.0.0.1:{port}"));
-    prometheus.wait_for("answers /-/ready", LIMIT, || {
-        Ok(client.get("/-/ready", None).ok().filter(|answer| answer.status == 200).map(|_| ()))
-    })?;
+    let mut prometheus = Prometheus::start(&config, &[], &folder, &world.logs)?;
 
     let wanted = targets.len() * 2;
     let mut last = String::new();
-    let up = prometheus.wait_for("has every target up", LIMIT, || {
-        let values = query(&client, "up")?;
+    let up = wait::until("Prometheus has every target up", LIMIT, || {
+        prometheus.process.ensure_running()?;
+        let values = prometheus.query("up")?;
         let up = values.iter().filter(|(_, value)| *value == 1.0).count();
-        last = format!("{up} of {wanted} targets are up; {}", target_errors(&client)?);
+        last = format!("{up} of {wanted} targets are up; {}", prometheus.target_errors()?);
         Ok((values.len() == wanted && up == wanted).then_some(up))
     });
     let up = up.with_context(|| last.clone())?;
@@ -79,7 +71,7 @@ fn scrape_all(world: &World, ours: &[Exporter], reference: &Exporter) -> Result<
         for (job, format) in [("text", Format::Text), ("openmetrics", Format::OpenMetrics)] {
             let selector =
                 format!("scrape_samples_scraped{{instance=\"{}\",job=\"{job}\"}}", address(&exporter.metrics));
-            let found = query(&client, &selector)?.first().map_or(0.0, |(_, value)| *value);
+            let found = prometheus.query(&selector)?.first().map_or(0.0, |(_, value)| *value);
             let here = exporter.exposition(format)?.samples().count();
             ensure!(
                 found > 0.0 && found as usize == here,
@@ -89,42 +81,8 @@ fn scrape_all(world: &World, ours: &[Exporter], reference: &Exporter) -> Result<
             samples += found;
         }
     }
-    prometheus.stop()?;
+    prometheus.process.stop()?;
     Ok(format!("{up} targets up, {samples} samples a round"))
-}
-
-/// The instant value of an expression: label sets as JSON, and numbers.
-fn query(client: &Client, expression: &str) -> Result<Vec<(Value, f64)>> {
-    let answer = client.get_json(&format!("/api/v1/query?query={}", percent_encode(expression)))?;
-    let results = answer["data"]["result"].as_array().context("a query has a result")?;
-    results
-        .iter()
-        .map(|result| {
-            let number = result["value"][1].as_str().and_then(|text| text.parse().ok());
-            Ok((result["metric"].clone(), number.context("a sample has a number")?))
-        })
-        .collect()
-}
-
-/// Everything but letters and digits as `%XX`.
-fn percent_encode(text: &str) -> String {
-    text.bytes()
-        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
-}
-
-/// What Prometheus says about targets that are down.
-fn target_errors(client: &Client) -> Result<String> {
-    let answer = client.get_json("/api/v1/targets?state=active")?;
-    let targets = answer["data"]["activeTargets"].as_array().context("Prometheus lists its targets")?;
-    let errors: Vec<String> = targets
-        .iter()
-        .filter_map(|target| {
-            let error = target["lastError"].as_str().filter(|error| !error.is_empty())?;
-            Some(format!("{}: {error}", target["scrapeUrl"].as_str().unwrap_or_default()))
-        })
-        .collect();
-    Ok(errors.join("; "))
 }
 
 /// Runs `promtool check metrics` on ours and on the reference; returns remarks on ours and bytes checked.
@@ -142,14 +100,4 @@ fn lint(world: &World, ours: &Exporter, reference: &Exporter) -> Result<(usize, 
 fn remarks(world: &World, exporter: &Exporter) -> Result<(BTreeSet<String>, usize)> {
     let body = exporter.scrape(Format::Text)?.body;
     strict::promtool(&body, world.scratch.path()).with_context(|| format!("the body of {}", exporter.name()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn expressions_survive_an_address() {
-        assert_eq!(percent_encode("up{a=\"b\"}"), "up%7Ba%3D%22b%22%7D");
-    }
 }

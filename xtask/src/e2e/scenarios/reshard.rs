@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
+use crate::cluster::{SHARD_TOKEN, SHARD_USER};
 use crate::compare::View;
-use crate::e2e::cluster::{SHARD_TOKEN, SHARD_USER};
 use crate::e2e::world::World;
 use crate::exporter::Exporter;
 use crate::exposition::Format;

@@ -8,8 +8,8 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::cluster::ApiServer;
 use crate::compare::View;
-use crate::e2e::cluster::ApiServer;
 use crate::e2e::world::World;
 use crate::exporter::Exporter;
 use crate::exposition::Format;

@@ -2,6 +2,8 @@
 //!
 //! Invariant: whatever the run does, both processes end with it, and all their data lies in its scratch folder.
 
+mod keys;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +12,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::keys::{self, KeyFiles};
+use self::keys::KeyFiles;
 use crate::http::Client;
 use crate::process::Process;
 use crate::progress::Progress;
@@ -103,6 +105,11 @@ impl ApiServer {
             Self { name: name.to_owned(), process: None, port: ports::free()?, server_side_shards, certificates };
         server.run(etcd)?;
         Ok(server)
+    }
+
+    /// Its process id, while it runs.
+    pub fn id(&self) -> Option<u32> {
+        self.process.as_ref().map(Process::id)
     }
 
     /// Kills it as a crash would.

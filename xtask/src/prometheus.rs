@@ -1,0 +1,103 @@
+//! A Prometheus server on static targets.
+//!
+//! Invariant: its data lies in a folder of the run, and it listens on 127.0.0.1 only.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use crate::http::Client;
+use crate::process::Process;
+use crate::{ports, tools};
+
+/// Time for it to start.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// A running server.
+pub struct Prometheus {
+    /// The child process.
+    pub process: Process,
+    client: Client,
+}
+
+impl Prometheus {
+    /// Starts one with `config` (JSON is YAML) in an empty `folder` and waits until it answers.
+    pub fn start(config: &Value, flags: &[&str], folder: &Path, logs: &Path) -> Result<Self> {
+        let file = folder.join("prometheus.yml");
+        fs::write(&file, config.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
+        let port = ports::free()?;
+        let mut command = Command::new(tools::ensure(&tools::PROMETHEUS)?);
+        command.arg(format!("--config.file={}", file.display()));
+        command.arg(format!("--storage.tsdb.path={}", folder.display()));
+        command.arg(format!("--web.listen-address=127.0.0.1:{port}")).args(flags);
+        let mut process = Process::start("prometheus", command, logs)?;
+        let client = Client::plain(format!("http://127.0.0.1:{port}"));
+        process.wait_for("answers /-/ready", START_LIMIT, || {
+            Ok(client.get("/-/ready", None).ok().filter(|answer| answer.status == 200).map(|_| ()))
+        })?;
+        Ok(Self { process, client })
+    }
+
+    /// The instant value of an expression: label sets as JSON, and numbers.
+    pub fn query(&self, expression: &str) -> Result<Vec<(Value, f64)>> {
+        let results = self.results(expression)?;
+        results.iter().map(|result| Ok((result["metric"].clone(), number(&result["value"])?))).collect()
+    }
+
+    /// The values of a range expression such as `up[5m]`, oldest first, with their label sets.
+    pub fn query_range(&self, expression: &str) -> Result<Vec<(Value, Vec<f64>)>> {
+        let results = self.results(expression)?;
+        results
+            .iter()
+            .map(|result| {
+                let values = result["values"].as_array().context("a range has values")?;
+                Ok((result["metric"].clone(), values.iter().map(number).collect::<Result<_>>()?))
+            })
+            .collect()
+    }
+
+    fn results(&self, expression: &str) -> Result<Vec<Value>> {
+        let answer = self.client.get_json(&format!("/api/v1/query?query={}", percent_encode(expression)))?;
+        answer["data"]["result"].as_array().cloned().context("a query has a result")
+    }
+
+    /// What it says about targets that are down.
+    pub fn target_errors(&self) -> Result<String> {
+        let answer = self.client.get_json("/api/v1/targets?state=active")?;
+        let targets = answer["data"]["activeTargets"].as_array().context("Prometheus lists its targets")?;
+        let errors: Vec<String> = targets
+            .iter()
+            .filter_map(|target| {
+                let error = target["lastError"].as_str().filter(|error| !error.is_empty())?;
+                Some(format!("{}: {error}", target["scrapeUrl"].as_str().unwrap_or_default()))
+            })
+            .collect();
+        Ok(errors.join("; "))
+    }
+}
+
+/// The number in a pair of time and value.
+fn number(pair: &Value) -> Result<f64> {
+    pair[1].as_str().and_then(|text| text.parse().ok()).context("a sample has a number")
+}
+
+/// Everything but letters and digits as `%XX`.
+fn percent_encode(text: &str) -> String {
+    text.bytes()
+        .map(|byte| if byte.is_ascii_alphanumeric() { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_survive_an_address() {
+        assert_eq!(percent_encode("up{a=\"b\"}"), "up%7Ba%3D%22b%22%7D");
+    }
+}
