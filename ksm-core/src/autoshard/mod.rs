@@ -103,7 +103,7 @@ impl Following {
             }
         };
         loop {
-            match member.read().await {
+            match self.meanwhile(member.read()).await {
                 Ok((seen, version)) => {
                     // A place that was assigned already need not wait for the watch.
                     if self.resharder.is_placed() {

@@ -22,7 +22,7 @@ use crate::shard::{Scheme, Shard, Share};
 use crate::watch::Shares;
 
 /// What was seen of the set is good for this long; it is read anew more often than that.
-const FRESH: Duration = Duration::from_secs(25);
+const FRESH: Duration = Duration::from_secs(15);
 
 /// Decides what one process of a set serves.
 #[derive(Debug)]

@@ -181,7 +181,10 @@ mod tests {
         assert_eq!(share(&[(1, 4), (1, 2), (3, 4)], Scheme::Md5), share(&[(1, 2)], Scheme::Md5));
     }
 
-    fn some_shards() -> impl Strategy<Value = (bool, Vec<(u32, u32)>, Vec<(u32, u32)>)> {
+    /// Ordinals and totals.
+    type Places = Vec<(u32, u32)>;
+
+    fn some_shards() -> impl Strategy<Value = (bool, Places, Places)> {
         let shard = (1_u32..12).prop_flat_map(|total| (0..total, Just(total)));
         let shards = || prop::collection::vec(shard.clone(), 0..5);
         (any::<bool>(), shards(), shards())

@@ -4,6 +4,7 @@ mod backoff;
 mod error;
 mod freshness;
 mod progress;
+mod reader;
 mod request;
 mod session;
 mod shares;

@@ -14,8 +14,6 @@
 //! The share to keep may change at any time. What it has gained needs a list, built aside like any other; if it has only
 //! lost something, that is dropped and the watch opened anew from where it was, with the new selector.
 
-use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -25,17 +23,15 @@ use tracing::{debug, info, trace, warn};
 use super::backoff::Backoff;
 use super::error::WatchError;
 use super::progress::{Filtering, Phase, Progress};
+use super::reader::{ObjectReader, page_of};
 use super::request::{INITIAL_EVENTS_END, Page, Target};
 use super::shares::{Follower, Taker};
-use super::stream::{Answer, Item, LIST_IDLE, WATCH_IDLE, WatchStream};
-use super::wire::{Event, EventKind, List, ListMeta, ListPart, decode_meta};
+use super::stream::{Answer, Item, WATCH_IDLE, WatchStream};
+use super::wire::{Event, EventKind, decode_meta};
 use super::{Outage, Watch};
 use crate::chain::chain;
-use crate::family::Plan;
-use crate::resource::{AnyResource, Rendered};
-use crate::shard::Share;
+use crate::resource::Rendered;
 use crate::store::{ObjectKey, Relist, Store};
-use crate::view::{DecodeError, Encoding};
 
 /// A streamed list that brings no object for this long and does not say that it is complete never will
 /// (<https://github.com/kubernetes/kubernetes/issues/122805>).
@@ -53,9 +49,6 @@ const PROBE_AGE: Duration = Duration::from_secs(60);
 
 /// Longest pause between tries to list what a share has gained.
 const RESHARD_PAUSE: Duration = Duration::from_secs(5);
-
-/// Objects that fail are named in warnings up to this many a list or watch, then only counted.
-const NAMED_FAILURES: u32 = 10;
 
 pub(super) struct Session {
     client: kube::Client,
@@ -104,16 +97,7 @@ impl Session {
     pub(super) fn new(watch: Watch, client: kube::Client) -> Self {
         let descriptor = watch.resource.descriptor();
         let target = Target::new(descriptor, watch.namespace.as_deref(), watch.field_selector.as_deref());
-        let reader = ObjectReader {
-            resource: watch.resource,
-            plan: watch.plan,
-            share: Share::NOTHING,
-            sharded: false,
-            odd_uids: HashMap::new(),
-            progress: Arc::clone(&watch.progress),
-            rendered: Rendered::default(),
-            failures: 0,
-        };
+        let reader = ObjectReader::new(watch.resource, watch.plan, Arc::clone(&watch.progress));
         let (follower, taker) = watch.shares.follow();
         Self {
             client,
@@ -561,102 +545,6 @@ impl Session {
             }
         }
     }
-}
-
-/// Where decoded objects go: a list under construction, or the store.
-type Sink<'a> = dyn FnMut(ObjectKey, &Rendered) + 'a;
-
-/// Turns encoded objects into text.
-struct ObjectReader {
-    resource: &'static dyn AnyResource,
-    plan: Plan,
-    share: Share,
-    /// Whether the API server is asked for objects of the share only.
-    sharded: bool,
-    /// UIDs that a key does not give back, of objects in the store: none, as API servers go.
-    odd_uids: HashMap<ObjectKey, String>,
-    progress: Arc<Progress>,
-    rendered: Rendered,
-    failures: u32,
-}
-
-impl ObjectReader {
-    /// Puts an object that is new or has changed into `sink`, if its share has it. Returns its resource version, or
-    /// `None` if it does not decode: that is counted and logged, costs only this object, and what was served of it stays.
-    fn added(&mut self, sink: &mut Sink<'_>, encoding: Encoding, bytes: &[u8]) -> Result<Option<String>, WatchError> {
-        let (share, odd_uids) = (&self.share, &mut self.odd_uids);
-        let mut identity = None;
-        let mut admit = |meta: &crate::view::ObjectMeta| {
-            if meta.uid.is_empty() && meta.name.is_empty() {
-                return false;
-            }
-            let key = ObjectKey::new(meta);
-            identity = Some((key, meta.resource_version.clone()));
-            let owned = share.owns(&meta.uid);
-            if owned && !ObjectKey::is_reversible(&meta.uid) {
-                odd_uids.insert(key, meta.uid.clone());
-            }
-            owned
-        };
-        // A panic of a generator is contained to its object; nothing it could have left half done is used again.
-        let rendered = catch_unwind(AssertUnwindSafe(|| {
-            self.resource.render(encoding, bytes, &self.plan, &mut admit, &mut self.rendered)
-        }))
-        .unwrap_or_else(|_| Err(DecodeError::new("a generator panicked")));
-        match (rendered, identity) {
-            (Ok(true), Some((key, version))) => {
-                sink(key, &self.rendered);
-                Ok(Some(version))
-            }
-            (Ok(_), Some((_, version))) => {
-                self.progress.foreign_objects.add(1);
-                if self.sharded {
-                    // Another API server than the one that said it filters, one that does not.
-                    self.progress.set_filtering(Filtering::Local);
-                }
-                Ok(Some(version))
-            }
-            (Ok(_), None) => Err(WatchError::NoMetadata),
-            (Err(error), _) => Ok(self.failed(&error, encoding, bytes)),
-        }
-    }
-
-    fn failed(&mut self, error: &DecodeError, encoding: Encoding, bytes: &[u8]) -> Option<String> {
-        self.progress.object_errors.add(1);
-        self.failures += 1;
-        let meta = decode_meta(encoding, bytes).ok();
-        if self.failures <= NAMED_FAILURES {
-            let (namespace, name) = meta.as_ref().map_or(("", ""), |meta| (&meta.namespace, &meta.name));
-            warn!(namespace, name, %error, "object skipped, it does not decode");
-        }
-        meta.map(|meta| meta.resource_version).filter(|version| !version.is_empty())
-    }
-}
-
-/// What is done with each object of a page.
-type OnObject<'a> = dyn FnMut(Encoding, &[u8]) -> Result<(), WatchError> + Send + 'a;
-
-/// Reads one page of a list.
-async fn page_of(
-    client: &kube::Client,
-    progress: &Progress,
-    request: http::Request<kube::client::Body>,
-    object: &mut OnObject<'_>,
-) -> Result<ListMeta, WatchError> {
-    let mut answer = Answer::open(client, request, LIST_IDLE).await?;
-    let encoding = answer.encoding;
-    let mut list = List::new(encoding);
-    let mut meta = ListMeta::default();
-    while let Some(bytes) = answer.chunk(progress).await? {
-        list.push(&bytes);
-        while let Some(part) = list.next()? {
-            match part {
-                ListPart::Object(bytes) => object(encoding, &bytes)?,
-                ListPart::Meta(found) => meta = found,
-            }
-        }
-    }
-    Ok(list.finish()?.unwrap_or(meta))
 }
 
 /// How long the API server is asked to keep a watch open: 5 to 10 minutes, spread so that not all end together.

@@ -123,7 +123,7 @@ async fn after_an_outage_the_grace_starts_anew() {
     let mut process = Process::new(Some(GRACE));
     process.see(seen(1, 2, 2));
     process.see(seen(1, 4, 4));
-    process.pass(GRACE / 2);
+    process.pass(GRACE / 3);
     // Nothing can be read meanwhile, and the others cannot list.
     for _ in 0..60 {
         process.now += Duration::from_secs(1);
