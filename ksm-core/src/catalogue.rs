@@ -13,9 +13,8 @@ use crate::build::Build;
 use crate::exposition::{Format, write_header};
 use crate::family::{Plan, Stability};
 use crate::resource::AnyResource;
-use crate::shard::Shard;
 use crate::store::{Packed, Reader, Totals};
-use crate::watch::{Filtering, Phase, Progress};
+use crate::watch::{Filtering, Phase, Progress, Shares};
 
 /// What a process serves at the moment. A new configuration replaces it whole, and a scrape keeps the one it began with.
 pub type Live = ArcSwap<Served>;
@@ -38,7 +37,7 @@ pub struct About {
     /// Which objects of the cluster it is about, in a few words.
     pub part: String,
     /// Which of these objects are its own.
-    pub shard: Shard,
+    pub shares: Shares,
 }
 
 /// A resource as it is served.

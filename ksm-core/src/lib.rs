@@ -4,6 +4,8 @@
 //! The crate without its `runtime` feature is pure: no async, IO, clock or environment.
 
 #[cfg(feature = "runtime")]
+pub mod autoshard;
+#[cfg(feature = "runtime")]
 pub mod build;
 #[cfg(feature = "runtime")]
 pub mod catalogue;

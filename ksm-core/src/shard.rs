@@ -3,10 +3,14 @@
 //! One function of the object's UID feeds both the shard selector sent to the API server and the local filter, so the
 //! shards of a set are a partition whatever each of their API servers supports.
 
+mod share;
+
 use std::fmt;
 use std::str::FromStr;
 
 use md5::{Digest, Md5};
+
+pub use share::Share;
 
 /// How UIDs are spread over shards. All shards of a set must use the same scheme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -96,21 +100,14 @@ impl Shard {
                 let hash = u128::from(fnv1a_64(uid.as_bytes()));
                 self.start(self.ordinal) <= hash && hash < self.start(self.ordinal + 1)
             }
-            Scheme::Md5 => {
-                let digest: [u8; 16] = Md5::digest(uid.as_bytes()).into();
-                u128::from_be_bytes(digest) % u128::from(self.total) == u128::from(self.ordinal)
-            }
+            Scheme::Md5 => md5_modulo(uid, self.total) == self.ordinal,
         }
     }
 
     /// The `shardSelector` that makes the API server send only this shard's objects; `None` where there is none to ask
     /// for (one shard of one, or MD5).
     pub fn selector(&self) -> Option<String> {
-        if self.is_whole() || self.scheme != Scheme::Range {
-            return None;
-        }
-        let (start, end) = (self.start(self.ordinal), self.start(self.ordinal + 1));
-        Some(format!("shardRange(object.metadata.uid, '0x{start:016x}', '0x{end:016x}')"))
+        Share::from(*self).selector()
     }
 
     /// Where the range of shard `ordinal` starts; that of `total` is 2^64, where the last one ends.
@@ -136,6 +133,13 @@ impl fmt::Display for InvalidShard {
 }
 
 impl std::error::Error for InvalidShard {}
+
+/// MD5 of the UID, as a number, modulo `total`.
+fn md5_modulo(uid: &str, total: u32) -> u32 {
+    let digest: [u8; 16] = Md5::digest(uid.as_bytes()).into();
+    let remainder = u128::from_be_bytes(digest) % u128::from(total);
+    u32::try_from(remainder).expect("a remainder is less than what was divided by")
+}
 
 /// FNV-1a, 64 bits (<http://www.isthe.com/chongo/tech/comp/fnv/>).
 fn fnv1a_64(bytes: &[u8]) -> u64 {

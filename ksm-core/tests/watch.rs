@@ -79,7 +79,7 @@ fn start(testbed: &Testbed, resource: &str, shard: Shard, change: impl FnOnce(&m
         plan,
         namespace: None,
         field_selector: None,
-        shard,
+        shares: shard.into(),
         use_cache: false,
         object_limit: None,
         store,
@@ -161,6 +161,26 @@ async fn a_streamed_list_that_never_ends_is_given_up_for_pages() {
     assert_eq!(testbed.stats().requests("configmaps", Verb::StreamedList), 1);
     assert_eq!(testbed.stats().requests("configmaps", Verb::List), 1);
     check_follows(&testbed, &running, names, "new").await;
+}
+
+#[tokio::test]
+async fn a_streamed_list_that_never_ends_is_given_up_while_objects_change() {
+    // R29: changes on the stream are no sign that the list goes on.
+    let testbed = Testbed::builder().start().await.unwrap();
+    let names = fill(&testbed, 20);
+    testbed.faults().add(Fault::NoInitialEventsEnd.always_on("configmaps", Verb::StreamedList));
+    let running = start_config_maps(&testbed);
+    let mut changes = 0;
+    until("synced", || {
+        changes += 1;
+        let mut changed = config_map("cm-0000");
+        changed["metadata"]["labels"] = json!({"change": changes.to_string()});
+        testbed.cluster().apply(changed).unwrap();
+        running.progress.is_synced()
+    })
+    .await;
+    assert_eq!(running.config_maps(), names);
+    assert_eq!(testbed.stats().requests("configmaps", Verb::List), 1);
 }
 
 #[tokio::test]

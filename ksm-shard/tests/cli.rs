@@ -26,6 +26,9 @@ fn mistakes_are_refused_in_one_line() {
     refused(PROGRAM, &["--shard", "-1"], "--shard=-1: out of range");
     refused(PROGRAM, &["--total-shards=0"], "--total-shards=0: ");
     refused(PROGRAM, &["--shard-by=sha1"], "'sha1' for '--shard-by");
+    refused(PROGRAM, &["--pod=ksm-0"], "--pod needs --pod-namespace");
+    refused(PROGRAM, &["--reshard-overlap=yes"], "'yes' for '--reshard-overlap");
+    refused(PROGRAM, &["--reshard-grace=30"], "'30' for '--reshard-grace");
     refused(PROGRAM, &["--resources=podz"], "--resources: \"podz\": no such resource; there is ");
     refused(PROGRAM, &["--metric-opt-in-list=("], "--metric-opt-in-list: \"(\" is no regular expression");
     refused(

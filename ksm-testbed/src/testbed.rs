@@ -13,6 +13,7 @@ use crate::{
     churn,
     cluster::{Cluster, DEFAULT_HISTORY},
     faults::Faults,
+    local::Local,
     sample::SampleOptions,
     server::{self, Outages},
     stats::Stats,
@@ -112,6 +113,19 @@ impl Builder {
     pub fn token(mut self, token: Token) -> Self {
         self.options.tokens.push(token);
         self
+    }
+
+    /// An API server of that cluster to be called without a network, on the caller's runtime. What was said about the
+    /// address, the sample, churn and history does not count.
+    pub fn local(self, cluster: &Cluster) -> Local {
+        Local::new(Api {
+            cluster: cluster.clone(),
+            options: self.options,
+            faults: Faults::default(),
+            stats: Stats::default(),
+            // Nobody listens to it, so there is nothing to close.
+            outages: server::outages().0,
+        })
     }
 
     /// Builds the cluster and starts serving it.

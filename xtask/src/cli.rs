@@ -115,6 +115,13 @@ pub struct E2eArgs {
     pub self_test: bool,
 }
 
+impl E2eArgs {
+    /// Whether that scenario is asked for.
+    pub fn runs(&self, scenario: crate::e2e::ScenarioName) -> bool {
+        self.only.is_empty() || self.only.contains(&scenario)
+    }
+}
+
 /// Arguments of `cargo xtask bench`.
 #[derive(Args)]
 pub struct BenchArgs {

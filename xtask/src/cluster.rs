@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use serde_json::json;
 
 use self::keys::KeyFiles;
 use crate::http::Client;
@@ -28,6 +29,12 @@ pub const LIMITED_TOKEN: &str = "limited-token";
 
 /// The name of that user.
 pub const LIMITED_USER: &str = "limited";
+
+/// The token of a user without any rights, to be given some.
+pub const SHARD_TOKEN: &str = "shard-token";
+
+/// The name of that user.
+pub const SHARD_USER: &str = "shard";
 
 /// etcd and what API servers on it share.
 pub struct Etcd {
@@ -57,13 +64,27 @@ impl Etcd {
             Ok(health.get("/health", None).ok().filter(|answer| answer.status == 200).map(|_| ()))
         })?;
         let tokens = folder.join("tokens.csv");
-        let lines =
-            format!("{ADMIN_TOKEN},admin,admin,system:masters\n{LIMITED_TOKEN},{LIMITED_USER},{LIMITED_USER}\n");
+        let mut lines = format!("{ADMIN_TOKEN},admin,admin,system:masters\n");
+        for (token, user) in [(LIMITED_TOKEN, LIMITED_USER), (SHARD_TOKEN, SHARD_USER)] {
+            lines.push_str(&format!("{token},{user},{user}\n"));
+        }
         fs::write(&tokens, lines).with_context(|| format!("cannot write {}", tokens.display()))?;
         let keys = keys::generate(folder)?;
         progress.done("");
         let (folder, logs) = (folder.to_owned(), logs.to_owned());
         Ok(Self { _process: process, endpoint, keys, tokens, folder, logs })
+    }
+}
+
+impl Etcd {
+    /// Forgets all history, as API servers have it done every few minutes: who watches from before gets 410.
+    pub fn compact(&self) -> Result<()> {
+        let client = Client::plain(&self.endpoint);
+        // Any read tells the revision; the key is one zero byte, in base64.
+        let answer = client.send_json("POST", "/v3/kv/range", &json!({"key": "AA=="}))?;
+        let revision = answer["header"]["revision"].as_str().context("etcd tells its revision")?;
+        client.send_json("POST", "/v3/kv/compaction", &json!({"revision": revision, "physical": true}))?;
+        Ok(())
     }
 }
 
@@ -133,6 +154,11 @@ impl ApiServer {
         })
     }
 
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Its address.
     pub fn address(&self) -> String {
         format!("https://127.0.0.1:{}", self.port)
@@ -151,7 +177,8 @@ impl ApiServer {
         kubeconfig::write(path, &self.address(), &self.authority(), token)
     }
 
-    fn authority(&self) -> PathBuf {
+    /// The certificate that it is to be trusted by.
+    pub fn authority(&self) -> PathBuf {
         self.certificates.join("apiserver.crt")
     }
 }

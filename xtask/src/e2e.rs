@@ -17,7 +17,7 @@ use crate::cli::E2eArgs;
 use crate::progress::elapsed;
 use crate::{interrupt, plant};
 
-/// The scenarios, in the order in which they run: the last one changes the cluster.
+/// The scenarios, in the order in which they run: the last two change the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScenarioName {
     /// ksm-shard serves what the reference serves
@@ -34,6 +34,8 @@ pub enum ScenarioName {
     Compressed,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
+    /// A StatefulSet is scaled and its processes follow, and nothing is lost in any scrape
+    Reshard,
     /// The API server is killed and comes back
     Outage,
 }
@@ -52,6 +54,7 @@ impl ScenarioName {
             Self::BadInput => scenarios::bad_input::run(world),
             Self::Compressed => scenarios::compressed::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
+            Self::Reshard => scenarios::reshard::run(world),
             Self::Outage => scenarios::outage::run(world),
         }
     }
@@ -68,7 +71,7 @@ pub fn run(arguments: &E2eArgs) -> Result<()> {
     let mut failed = Vec::new();
     let mut passed = 0;
     for scenario in ScenarioName::value_variants() {
-        if !arguments.only.is_empty() && !arguments.only.contains(scenario) {
+        if !arguments.runs(*scenario) {
             continue;
         }
         let label = scenario.label();

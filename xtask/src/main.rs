@@ -24,6 +24,7 @@ mod ports;
 mod process;
 mod progress;
 mod prometheus;
+mod proxy;
 mod strict;
 mod table;
 mod test;

@@ -126,6 +126,20 @@ impl Process {
         Ok(())
     }
 
+    /// Asks it to stop, and does not wait.
+    pub fn ask_to_stop(&self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// The first line of its log with `words` in it.
+    pub fn wait_for_log(&mut self, words: &str, limit: Duration) -> Result<String> {
+        let path = self.stderr.clone();
+        self.wait_for(&format!("logs `{words}`"), limit, || {
+            let text = fs::read_to_string(&path).unwrap_or_default();
+            Ok(text.lines().find(|line| line.contains(words)).map(str::to_owned))
+        })
+    }
+
     /// Asks it to stop and waits; returns the exit status, or an error if it had to be killed.
     pub fn stop(mut self) -> Result<ExitStatus> {
         let (status, killed) = self.end()?;

@@ -8,8 +8,13 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
+use super::reshard::{Overlap, grace};
 use super::{CustomResourceArgs, InertArgs, Part, Settings, UsageError, duration};
+use crate::autoshard::Autoshard;
 use crate::shard::{Scheme, Shard};
+
+/// Twice the usual time between scrapes.
+const DEFAULT_GRACE: Duration = Duration::from_secs(30);
 
 /// What every binary takes.
 #[derive(Args, Clone, Debug, Default)]
@@ -221,6 +226,25 @@ pub struct ShardArgs {
     #[arg(long, value_name = "SCHEME")]
     pub shard_by: Option<Scheme>,
 
+    /// Find out the shard from this pod and the StatefulSet that controls it, and follow the set as it is scaled;
+    /// --shard and --total-shards then do not count
+    #[arg(long, value_name = "NAME")]
+    pub pod: Option<String>,
+
+    /// Namespace of the pod and its StatefulSet
+    #[arg(long, value_name = "NAME")]
+    pub pod_namespace: Option<String>,
+
+    /// Whether objects are served by both their old and their new shard while a set is scaled (on), or rather by none
+    /// for a while (off) [default: on]
+    #[arg(long, value_name = "on|off")]
+    pub reshard_overlap: Option<Overlap>,
+
+    /// For how long all shards must have been ready before what was given away is dropped; more than the time between
+    /// scrapes and than an unready pod takes to be noticed [default: 30s]
+    #[arg(long, value_name = "DURATION", value_parser = grace)]
+    pub reshard_grace: Option<Duration>,
+
     /// Serve pods of this node only
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
@@ -242,7 +266,31 @@ impl ShardArgs {
             None | Some("") => Part::Everything,
             Some(node) => Part::Node(node.to_owned()),
         };
-        Settings::resolve(shared, part, self.shard()?, crate::resources::all())
+        let mut settings = Settings::resolve(shared, part, self.shard()?, crate::resources::all())?;
+        settings.autoshard = self.autoshard()?;
+        if settings.autoshard.is_some() && (self.shard.is_some() || self.total_shards.is_some()) {
+            settings.warnings.push("--pod finds out the shard: --shard and --total-shards do not count".to_owned());
+        }
+        Ok(settings)
+    }
+
+    /// How the shard is found out, if it is not said.
+    ///
+    /// # Errors
+    /// Half of what is needed is there.
+    fn autoshard(&self) -> Result<Option<Autoshard>, UsageError> {
+        let given = |name: &Option<String>| name.clone().filter(|name| !name.is_empty());
+        let (pod, namespace) = match (given(&self.pod), given(&self.pod_namespace)) {
+            (None, None) => return Ok(None),
+            (Some(pod), Some(namespace)) => (pod, namespace),
+            (Some(_), None) => return Err(UsageError::new("--pod needs --pod-namespace")),
+            (None, Some(_)) => return Err(UsageError::new("--pod-namespace needs --pod")),
+        };
+        let overlap = match self.reshard_overlap.unwrap_or_default() {
+            Overlap::On => Some(self.reshard_grace.unwrap_or(DEFAULT_GRACE)),
+            Overlap::Off => None,
+        };
+        Ok(Some(Autoshard { pod, namespace, scheme: self.shard_by.unwrap_or_default(), overlap }))
     }
 
     /// The shard.

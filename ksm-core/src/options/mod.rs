@@ -13,6 +13,7 @@ mod labels;
 mod page;
 mod parse;
 mod patterns;
+mod reshard;
 mod settings;
 
 pub use args::{
@@ -24,6 +25,7 @@ pub use job::{Configuration, FileContent, Job, Source};
 pub use labels::KeyFilters;
 pub use parse::{Stop, command, parse, parse_from};
 pub use patterns::Patterns;
+pub use reshard::Overlap;
 pub use settings::{Address, Connection, Enabled, Lists, Part, Settings, Timeouts};
 
 use std::fmt;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::{KeyFilters, Patterns, ServingArgs, SharedArgs, UsageError, entries};
+use crate::autoshard::Autoshard;
 use crate::family::{FamilyInfo, KeyFilter, Plan};
 use crate::resource::AnyResource;
 use crate::shard::Shard;
@@ -25,6 +26,8 @@ pub struct Settings {
     pub part: Part,
     /// Which of these objects are this process's.
     pub shard: Shard,
+    /// How that is found out instead, if it is.
+    pub autoshard: Option<Autoshard>,
     /// Which families are served, by name.
     pub lists: Lists,
     /// Resources to serve, in the order of the registry.
@@ -190,6 +193,7 @@ impl Settings {
             telemetry: address(args.serving.telemetry_host.as_deref(), args.serving.telemetry_port, 8081),
             part,
             shard,
+            autoshard: None,
             lists: families,
             resources,
             namespaces,

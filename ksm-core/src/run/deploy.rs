@@ -11,7 +11,7 @@ use crate::catalogue::{About, Catalogue, Served, ServedResource};
 use crate::options::{Part, Settings};
 use crate::resource::Scope;
 use crate::store::Store;
-use crate::watch::{Progress, Watch};
+use crate::watch::{Progress, Shares, Watch};
 
 pub(super) struct Deployment {
     /// What is served.
@@ -22,9 +22,15 @@ pub(super) struct Deployment {
 
 impl Deployment {
     /// Starts the list/watches.
-    pub(super) fn start(build: Build, settings: &Settings, threads: Threads, client: kube::Client) -> Self {
-        let about = About { build, part: describe(&settings.part), shard: settings.shard };
-        let (catalogue, watches) = wire(settings, threads);
+    pub(super) fn start(
+        build: Build,
+        settings: &Settings,
+        threads: Threads,
+        client: kube::Client,
+        shares: &Shares,
+    ) -> Self {
+        let about = About { build, part: describe(&settings.part), shares: shares.clone() };
+        let (catalogue, watches) = wire(settings, shares, threads);
         let mut tasks = Tasks::default();
         for watch in watches {
             let name = format!("list/watch of {}", watch.resource.descriptor().plural);
@@ -36,7 +42,7 @@ impl Deployment {
 }
 
 /// A store and a list/watch for each resource and namespace, and the catalogue that reads them.
-pub(super) fn wire(settings: &Settings, threads: Threads) -> (Catalogue, Vec<Watch>) {
+pub(super) fn wire(settings: &Settings, shares: &Shares, threads: Threads) -> (Catalogue, Vec<Watch>) {
     let (mut watches, mut served) = (Vec::new(), Vec::new());
     let outage = Arc::default();
     let threads = match threads {
@@ -56,7 +62,7 @@ pub(super) fn wire(settings: &Settings, threads: Threads) -> (Catalogue, Vec<Wat
                 plan: enabled.plan.clone(),
                 field_selector: field_selector(settings, descriptor.plural, descriptor.scope, namespace.is_none()),
                 namespace,
-                shard: settings.shard,
+                shares: shares.clone(),
                 use_cache: settings.use_apiserver_cache,
                 object_limit: settings.object_limit,
                 store,
@@ -116,6 +122,7 @@ pub(super) mod tests {
             telemetry: Address { host: String::new(), port: 0 },
             part: Part::Everything,
             shard: crate::shard::Shard::WHOLE,
+            autoshard: None,
             lists: Lists::new(&SharedArgs::default()).unwrap(),
             resources: plurals.iter().map(enabled).collect(),
             namespaces: Vec::new(),
@@ -132,7 +139,7 @@ pub(super) mod tests {
     }
 
     fn selectors(settings: &Settings) -> Vec<(String, Option<String>)> {
-        let (_, watches) = wire(settings, Threads::One);
+        let (_, watches) = wire(settings, &settings.shard.into(), Threads::One);
         watches.into_iter().map(|w| (w.resource.descriptor().plural.to_owned(), w.field_selector)).collect()
     }
 
@@ -150,7 +157,7 @@ pub(super) mod tests {
         // R30: its own store, progress and back-off.
         let names = vec!["a".to_owned(), "b".to_owned()];
         let settings = Settings { namespaces: names, use_apiserver_cache: true, ..settings(&["daemonsets"]) };
-        let (catalogue, watches) = wire(&settings, Threads::One);
+        let (catalogue, watches) = wire(&settings, &settings.shard.into(), Threads::One);
         let namespaces: Vec<_> = watches.iter().map(|watch| watch.namespace.as_deref()).collect();
         assert_eq!(namespaces, [Some("a"), Some("b")]);
         assert!(watches.iter().all(|watch| watch.use_cache && watch.field_selector.is_none()));

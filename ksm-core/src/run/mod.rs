@@ -29,6 +29,7 @@ pub use failure::Failure;
 
 use self::deploy::Deployment;
 use self::reload::{Change, Reloader};
+use crate::autoshard;
 use crate::build::Build;
 use crate::catalogue::Live;
 use crate::chain::chain;
@@ -103,22 +104,31 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
     for warning in &settings.warnings {
         warn!("{warning}");
     }
+    let autoshard = settings.autoshard.clone();
+    let shares = match &autoshard {
+        Some(autoshard) => autoshard.shares(),
+        None => settings.shard.into(),
+    };
+    let place = shares.status().place;
     info!(
         version = build.version,
-        shard_ordinal = settings.shard.ordinal(),
-        total_shards = settings.shard.total(),
+        shard_ordinal = place.map(|(ordinal, _)| ordinal),
+        total_shards = place.map(|(_, total)| total),
         resources = settings.resources.len(),
         %api_server,
         "started"
     );
 
-    let mut current = Deployment::start(build, settings, threads, client);
+    let mut current = Deployment::start(build, settings, threads, client.clone(), &shares);
     let mut next: Option<(Deployment, Change)> = None;
     let live = Arc::new(Live::new(Arc::clone(&current.served)));
     let telemetry_state = Arc::new(Telemetry::new(Arc::clone(&live), Arc::clone(&files)));
     let mut tasks = Tasks::default();
     let (reloader, mut changes) = Reloader::new(build, configuration, Arc::clone(&files), Arc::clone(&guard));
     tasks.spawn("watch of configuration files".to_owned(), reloader.run());
+    if let Some(autoshard) = &autoshard {
+        tasks.spawn("search for a shard".to_owned(), autoshard.clone().run(client, shares.clone()));
+    }
     let (stop, stopped) = watch::channel(false);
     let mut servers = JoinSet::new();
     let pages = MetricsPages::new(Arc::clone(&live), Arc::clone(&telemetry_state));
@@ -136,7 +146,12 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
             Some(change) = changes.recv() => {
                 let client = change.client.clone();
                 // What was being listed for the configuration before is of no use any more.
-                next = Some((Deployment::start(build, &change.settings, threads, client), change));
+                // A shard that is found out stays the one of the process.
+                let shares = match &autoshard {
+                    Some(_) => shares.clone(),
+                    None => change.settings.shard.into(),
+                };
+                next = Some((Deployment::start(build, &change.settings, threads, client, &shares), change));
             }
             () = ready(next.as_mut()) => {
                 if let Some((deployment, change)) = next.take() {
@@ -147,6 +162,12 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
                     change.applied(&files);
                 }
             }
+        }
+    }
+    if autoshard.as_ref().is_some_and(|autoshard| autoshard.overlap.is_some()) {
+        tokio::select! {
+            () = autoshard::linger(&shares) => {}
+            () = signals.received() => {}
         }
     }
     info!("stopping, responses in progress may finish");

@@ -31,9 +31,14 @@ pub(super) fn metrics_page(about: &About, catalogue: &Catalogue) -> String {
         "<span class=busy>waiting for the first lists</span>"
     };
     let mode = escape(&about.part);
-    let shard = match about.shard.total() {
-        1 => String::new(),
-        total => format!(", shard {} of {total} by {}", about.shard.ordinal(), about.shard.scheme()),
+    let status = about.shares.status();
+    let shard = match status.place {
+        Some((0, 1)) => String::new(),
+        Some((ordinal, total)) => {
+            let more = if status.overlapping { ", and what it had before" } else { "" };
+            format!(", shard {ordinal} of {total} by {}{more}", status.scheme)
+        }
+        None => ", shard not known yet".to_owned(),
     };
     let _ = write!(page, "<p>{mode}{shard}: {ready}</p>");
     links(&mut page);

@@ -58,7 +58,7 @@ impl Handler for MetricsPages {
         let response = match request.uri().path() {
             "/metrics" => self.metrics(&served, &request).await,
             "/" => html(landing::metrics_page(&served.about, &served.catalogue)),
-            path => health(path, &served.catalogue, &request),
+            path => health(path, &served, &request),
         };
         for_method(&request, response)
     }
@@ -121,7 +121,7 @@ impl Handler for TelemetryPages {
         let response = match request.uri().path() {
             "/metrics" => self.metrics(negotiate::format(request.headers())),
             "/" => html(landing::telemetry_page(&self.live.load().about)),
-            path => health(path, &self.live.load().catalogue, &request),
+            path => health(path, &self.live.load(), &request),
         };
         for_method(&request, response)
     }
@@ -149,13 +149,14 @@ fn for_method(request: &Request<Incoming>, response: Response<Body>) -> Response
     if request.method() == Method::HEAD { response.map(Body::without_content) } else { response }
 }
 
-fn health(path: &str, catalogue: &Catalogue, request: &Request<Incoming>) -> Response<Body> {
+fn health(path: &str, served: &Served, request: &Request<Incoming>) -> Response<Body> {
     // Behind a guard, health pages say as little as they can.
     let guarded = request.extensions().get().is_none_or(|client: &Client| client.guarded);
     match path {
         "/healthz" | "/livez" => plain(StatusCode::OK, "ok\n"),
-        "/readyz" if guarded && !catalogue.is_ready() => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
-        "/readyz" => readiness(catalogue),
+        "/readyz" if served.about.shares.status().stopping => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+        "/readyz" if guarded && !served.catalogue.is_ready() => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
+        "/readyz" => readiness(&served.catalogue),
         _ => plain(StatusCode::NOT_FOUND, "not found\n"),
     }
 }

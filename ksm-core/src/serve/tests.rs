@@ -159,7 +159,7 @@ impl Running {
         pages: impl FnOnce(Arc<Live>, Arc<Telemetry>) -> H,
     ) -> Self {
         let catalogue = Arc::new(catalogue);
-        let about = About { build: BUILD, part: "All <resources>".to_owned(), shard: Shard::WHOLE };
+        let about = About { build: BUILD, part: "All <resources>".to_owned(), shares: Shard::WHOLE.into() };
         let live = Arc::new(Live::from_pointee(Served { about, catalogue: Arc::clone(&catalogue), gzip }));
         let telemetry = Arc::new(Telemetry::new(Arc::clone(&live), Arc::new(Files::default())));
         let pages = pages(live, Arc::clone(&telemetry));

@@ -80,6 +80,20 @@ impl Store {
         deleted
     }
 
+    /// Takes out every object that `keep` does not hold on to; readers see it after [`Store::publish`]. Returns how many.
+    pub fn retain(&mut self, keep: impl FnMut(ObjectKey) -> bool) -> usize {
+        let before = self.len();
+        self.objects.retain(keep);
+        let gone = before - self.len();
+        self.changed |= gone > 0;
+        gone
+    }
+
+    /// Whether it holds that object, published or not.
+    pub fn contains(&self, key: ObjectKey) -> bool {
+        self.objects.contains(key)
+    }
+
     /// A new view to build aside from what is served. The store must not change until it is
     /// [swapped in](Self::replace) or dropped.
     pub fn relist(&self) -> Relist {

@@ -41,6 +41,18 @@ impl ObjectKey {
         parse_uuid(uid).map_or_else(|| Self::digest(&[uid]), Self::from_bits)
     }
 
+    /// Whether [`ObjectKey::uuid`] gives that UID back.
+    pub fn is_reversible(uid: &str) -> bool {
+        parse_uuid(uid).is_some()
+    }
+
+    /// The UID it was made from, if that was a UUID as the API server writes it; else a UUID that says nothing.
+    pub fn uuid(self) -> String {
+        let [high, low] = self.0;
+        let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
+        format!("{a:08x}-{b:04x}-{c:04x}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff)
+    }
+
     fn digest(parts: &[&str]) -> Self {
         let mut md5 = Md5::new();
         parts.iter().for_each(|part| md5.update(part));

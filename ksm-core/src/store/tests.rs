@@ -213,6 +213,8 @@ fn keys_tell_uids_apart_and_fall_back_to_names() {
     let uuid = "0a1b2c3d-4e5f-6071-8293-a4b5c6d7e8f9";
     assert_eq!(ObjectKey::new(&meta(uuid, "a", "b")), ObjectKey::from_uid(uuid));
     assert_ne!(ObjectKey::from_uid(uuid), ObjectKey::from_uid(&uuid.to_uppercase()));
+    assert_eq!((ObjectKey::from_uid(uuid).uuid(), ObjectKey::is_reversible(uuid)), (uuid.to_owned(), true));
+    assert!(!ObjectKey::is_reversible("u1") && !ObjectKey::is_reversible(""));
     assert_ne!(ObjectKey::from_uid("u1"), ObjectKey::from_uid("u2"));
     assert_ne!(ObjectKey::new(&meta("", "a", "b")), ObjectKey::new(&meta("", "a", "c")));
 }

@@ -6,6 +6,7 @@
 mod files;
 mod process;
 mod resources;
+mod sharding;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -47,6 +48,7 @@ impl Telemetry {
             requests.clone(),
         );
         registry.register_collector(Box::new(Identity { live: Arc::clone(&live) }));
+        registry.register_collector(Box::new(sharding::Sharding { live: Arc::clone(&live) }));
         registry.register_collector(Box::new(files::FilesCollector { files }));
         registry.register_collector(Box::new(resources::Resources { live }));
         registry.register_collector(Box::new(process::Process { started: unix_seconds(SystemTime::now()) }));
@@ -76,7 +78,7 @@ fn unix_seconds(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-/// Version and shard.
+/// Version.
 struct Identity {
     live: Arc<Live>,
 }
@@ -90,7 +92,7 @@ impl std::fmt::Debug for Identity {
 impl Collector for Identity {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let served = self.live.load();
-        let (build, shard) = (served.about.build, served.about.shard);
+        let build = served.about.build;
         let build = [
             ("program", build.name),
             ("version", build.version),
@@ -106,25 +108,7 @@ impl Collector for Identity {
                 MetricType::Gauge,
             )?
             .encode_family(&build)?
-            .encode_gauge(&1_u32)?;
-        let ordinal = [("shard_ordinal", shard.ordinal().to_string())];
-        encoder
-            .encode_descriptor(
-                "kube_state_metrics_shard_ordinal",
-                "Which shard of the set this is, counted from 0.",
-                None,
-                MetricType::Gauge,
-            )?
-            .encode_family(&ordinal)?
-            .encode_gauge(&shard.ordinal())?;
-        encoder
-            .encode_descriptor(
-                "kube_state_metrics_total_shards",
-                "How many shards the set has.",
-                None,
-                MetricType::Gauge,
-            )?
-            .encode_gauge(&shard.total())
+            .encode_gauge(&1_u32)
     }
 }
 

@@ -107,6 +107,11 @@ const GAUGES: &[Gauge] = &[
         value: |resource| Some(f64::from(resource.progress().iter().all(|progress| progress.is_synced()))),
     },
     Gauge {
+        name: "kube_state_metrics_sharded_resharding",
+        help: "Whether a list of what the share has gained is not complete yet, in any namespace.",
+        value: |resource| Some(f64::from(resource.progress().iter().any(|progress| progress.is_resharding()))),
+    },
+    Gauge {
         name: "kube_state_metrics_sharded_refused",
         help: "Whether the API server refuses lists, in any namespace.",
         value: |resource| Some(f64::from(resource.progress().iter().any(|progress| progress.is_refused()))),

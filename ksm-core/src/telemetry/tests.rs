@@ -8,7 +8,7 @@ use crate::build::Build;
 use crate::catalogue::{About, Catalogue, Served, ServedResource};
 use crate::shard::{Scheme, Shard};
 use crate::store::{ObjectKey, Store};
-use crate::watch::{Filtering, Progress};
+use crate::watch::{Filtering, Progress, Shares};
 
 const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc" };
 
@@ -41,7 +41,7 @@ fn telemetry() -> Telemetry {
     progress[1].read_bytes.add(1000);
     let served = ServedResource::new(resource, &plan, vec![empty.reader(), full.reader()], progress.to_vec());
     let shard = Shard::new(1, 3, Scheme::Range).unwrap();
-    let about = About { build: BUILD, part: String::new(), shard };
+    let about = About { build: BUILD, part: String::new(), shares: shard.into() };
     let served = Served { about, catalogue: Arc::new(Catalogue::new(vec![served])), gzip: false };
     let files = Arc::new(Files::default());
     files.succeeded("config", Path::new("f.yaml"), b"port: 1\n");
@@ -74,6 +74,10 @@ fn names_of_kube_state_metrics_are_kept() {
             "kube_state_metrics_config_hash{type=\"config\",filename=\"f.yaml\"} 216709066082935.0",
             "kube_state_metrics_last_config_reload_successful{type=\"config\",filename=\"f.yaml\"} 1",
             "kube_state_metrics_last_config_reload_successful{type=\"tls_config\",filename=\"w.yaml\"} 0",
+            "kube_state_metrics_sharded_scheme_info{scheme=\"range\"} 1",
+            "kube_state_metrics_sharded_reshard_overlap 0",
+            "kube_state_metrics_sharded_reshards_total 0.0",
+            "kube_state_metrics_sharded_resharding{resource=\"daemonsets\"} 0.0",
             "# TYPE http_request_duration_seconds histogram",
             "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.025\"} 0",
             "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.05\"} 1",
@@ -119,4 +123,34 @@ fn openmetrics_is_ended_and_text_is_not() {
         assert!(text.contains("\nprocess_resident_memory_bytes "));
         assert!(text.contains("\nprocess_cpu_seconds_total "));
     }
+}
+
+#[test]
+fn reshards_are_counted_and_an_unknown_place_is_not_made_up() {
+    let shares = Shares::unknown(Scheme::Md5);
+    let about = About { build: BUILD, part: String::new(), shares: shares.clone() };
+    let served = Served { about, catalogue: Arc::new(Catalogue::new(Vec::new())), gzip: false };
+    let telemetry = Telemetry::new(Arc::new(Live::from_pointee(served)), Arc::default());
+    let before = telemetry.encode(Format::Text);
+    assert!(!before.contains("kube_state_metrics_total_shards"), "{before}");
+    assert!(!before.contains("kube_state_metrics_shard_ordinal"), "{before}");
+    shares.update(|status| {
+        status.place = Some((2, 4));
+        status.overlapping = true;
+        status.reshards = 3;
+        status.reshard_time = Duration::from_millis(1500);
+        status.given_away = 7;
+    });
+    check(
+        &telemetry.encode(Format::Text),
+        &[
+            "kube_state_metrics_shard_ordinal{shard_ordinal=\"2\"} 2",
+            "kube_state_metrics_total_shards 4",
+            "kube_state_metrics_sharded_scheme_info{scheme=\"md5\"} 1",
+            "kube_state_metrics_sharded_reshard_overlap 1",
+            "kube_state_metrics_sharded_reshards_total 3.0",
+            "kube_state_metrics_sharded_reshard_seconds_total 1.5",
+            "kube_state_metrics_sharded_given_away_objects_total 7.0",
+        ],
+    );
 }

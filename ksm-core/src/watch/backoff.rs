@@ -13,18 +13,18 @@ const RESET_AFTER: Duration = Duration::from_secs(60);
 
 /// Pauses of one list/watch.
 #[derive(Debug)]
-pub(super) struct Backoff {
+pub(crate) struct Backoff {
     failures: u32,
     last: Option<Instant>,
 }
 
 impl Backoff {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { failures: 0, last: None }
     }
 
     /// How long to wait after one more failure; never less than what the API server asked for.
-    pub(super) fn next(&mut self, retry_after: Option<Duration>) -> Duration {
+    pub(crate) fn next(&mut self, retry_after: Option<Duration>) -> Duration {
         let now = Instant::now();
         if self.last.is_some_and(|last| now.duration_since(last) >= RESET_AFTER + MAX) {
             self.failures = 0;

@@ -4,8 +4,10 @@ mod backoff;
 mod error;
 mod freshness;
 mod progress;
+mod reader;
 mod request;
 mod session;
+mod shares;
 mod stream;
 mod wire;
 
@@ -14,12 +16,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tracing::{Instrument, info_span};
 
+pub(crate) use backoff::Backoff;
 pub use freshness::Freshness;
 pub use progress::{Count, Filtering, Phase, Progress};
+pub use shares::{Shares, Status};
 
 use crate::family::Plan;
 use crate::resource::AnyResource;
-use crate::shard::Shard;
 use crate::store::Store;
 
 /// What one list/watch reads and where it goes.
@@ -32,8 +35,8 @@ pub struct Watch {
     pub namespace: Option<String>,
     /// Only objects that this field selector matches; all if `None`.
     pub field_selector: Option<String>,
-    /// Only objects of this shard.
-    pub shard: Shard,
+    /// Only objects of this share, whatever it comes to be.
+    pub shares: Shares,
     /// Read lists from the API server's watch cache (`resourceVersion=0`), as `--use-apiserver-cache` asks.
     pub use_cache: bool,
     /// Objects that a list takes at most, whatever there is; the watch that follows adds those that change.

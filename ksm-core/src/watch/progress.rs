@@ -95,6 +95,7 @@ pub struct Progress {
     /// Whether readers see all that was read.
     pub freshness: Freshness,
     synced: AtomicBool,
+    resharding: AtomicBool,
     refused: AtomicBool,
     filtering: AtomicU8,
     phase: AtomicU8,
@@ -111,9 +112,14 @@ impl Progress {
         self.refused.load(Relaxed)
     }
 
-    /// Whether readiness need not wait for it: synced, or refused.
+    /// Whether a list of what its share has gained is not complete yet. What was served before is served still.
+    pub fn is_resharding(&self) -> bool {
+        self.resharding.load(Relaxed)
+    }
+
+    /// Whether readiness need not wait for it: its share is served whole, or refused.
     pub fn is_settled(&self) -> bool {
-        self.is_synced() || self.is_refused()
+        (self.is_synced() && !self.is_resharding()) || self.is_refused()
     }
 
     /// Who filters objects by shard.
@@ -136,7 +142,12 @@ impl Progress {
 
     pub(crate) fn set_synced(&self) {
         self.synced.store(true, Relaxed);
+        self.resharding.store(false, Relaxed);
         self.refused.store(false, Relaxed);
+    }
+
+    pub(crate) fn set_resharding(&self, resharding: bool) {
+        self.resharding.store(resharding, Relaxed);
     }
 
     pub(crate) fn set_refused(&self, refused: bool) {

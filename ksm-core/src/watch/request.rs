@@ -52,6 +52,11 @@ impl Target {
         self
     }
 
+    /// Whether the API server is asked to filter by shard.
+    pub(super) fn is_sharded(&self) -> bool {
+        self.shard_selector.is_some()
+    }
+
     /// Reads one page of a list, of at most `room` objects.
     pub(super) fn list(&self, page: Page<'_>, room: Option<usize>) -> Request<Body> {
         let mut query = self.query();

@@ -10,8 +10,10 @@
 //! ```
 //!
 //! A list is built aside, so until it is complete, and through every failure, the old view stays served.
+//!
+//! The share to keep may change at any time. What it has gained needs a list, built aside like any other; if it has only
+//! lost something, that is dropped and the watch opened anew from where it was, with the new selector.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,16 +23,15 @@ use tracing::{debug, info, trace, warn};
 use super::backoff::Backoff;
 use super::error::WatchError;
 use super::progress::{Filtering, Phase, Progress};
+use super::reader::{ObjectReader, page_of};
 use super::request::{INITIAL_EVENTS_END, Page, Target};
-use super::stream::{Answer, Item, LIST_IDLE, WATCH_IDLE, WatchStream};
-use super::wire::{Event, EventKind, List, ListMeta, ListPart, decode_meta};
+use super::shares::{Follower, Taker};
+use super::stream::{Answer, Item, WATCH_IDLE, WatchStream};
+use super::wire::{Event, EventKind, decode_meta};
 use super::{Outage, Watch};
 use crate::chain::chain;
-use crate::family::Plan;
-use crate::resource::{AnyResource, Rendered};
-use crate::shard::Shard;
+use crate::resource::Rendered;
 use crate::store::{ObjectKey, Relist, Store};
-use crate::view::{DecodeError, Encoding};
 
 /// A streamed list that brings no object for this long and does not say that it is complete never will
 /// (<https://github.com/kubernetes/kubernetes/issues/122805>).
@@ -42,8 +43,12 @@ const STREAM_RETRY: Duration = Duration::from_secs(600);
 /// A watch that ends sooner, with no event, is a failure: asking again at once would spin.
 const SHORTEST_WATCH: Duration = Duration::from_secs(1);
 
-/// Objects that fail are named in warnings up to this many a list or watch, then only counted.
-const NAMED_FAILURES: u32 = 10;
+/// How long what an API server said about filtering by shard is believed: it may be upgraded, or be one of several that
+/// are not all of one version.
+const PROBE_AGE: Duration = Duration::from_secs(60);
+
+/// Longest pause between tries to list what a share has gained.
+const RESHARD_PAUSE: Duration = Duration::from_secs(5);
 
 pub(super) struct Session {
     client: kube::Client,
@@ -55,6 +60,8 @@ pub(super) struct Session {
     reader: ObjectReader,
     progress: Arc<Progress>,
     outage: Arc<Outage>,
+    follower: Follower,
+    taker: Arc<Taker>,
     backoff: Backoff,
     /// Until when lists are not streamed, because the API server could not.
     paged_until: Option<Instant>,
@@ -67,6 +74,7 @@ pub(super) struct Session {
 /// A list read to its end.
 struct Listed {
     target: Target,
+    probed: Instant,
     relist: Relist,
     /// Version to watch from.
     version: String,
@@ -74,18 +82,24 @@ struct Listed {
     stream: Option<WatchStream>,
 }
 
+/// Where a watch is.
+struct Following {
+    /// What to ask for, and when it was found out; `None` if that is to be done.
+    target: Option<(Target, Instant)>,
+    /// Version to go on from.
+    version: String,
+    /// The stream that a list has left open.
+    stream: Option<WatchStream>,
+    /// Whether there is no going on from that version.
+    lost: bool,
+}
+
 impl Session {
     pub(super) fn new(watch: Watch, client: kube::Client) -> Self {
         let descriptor = watch.resource.descriptor();
         let target = Target::new(descriptor, watch.namespace.as_deref(), watch.field_selector.as_deref());
-        let reader = ObjectReader {
-            resource: watch.resource,
-            plan: watch.plan,
-            shard: watch.shard,
-            progress: Arc::clone(&watch.progress),
-            rendered: Rendered::default(),
-            failures: 0,
-        };
+        let reader = ObjectReader::new(watch.resource, watch.plan, Arc::clone(&watch.progress));
+        let (follower, taker) = watch.shares.follow();
         watch.progress.list_limit.set(watch.object_limit.map_or(0, |limit| limit as u64));
         Self {
             client,
@@ -96,6 +110,8 @@ impl Session {
             reader,
             progress: watch.progress,
             outage: watch.outage,
+            follower,
+            taker,
             backoff: Backoff::new(),
             paged_until: None,
             failing: false,
@@ -105,14 +121,66 @@ impl Session {
     }
 
     pub(super) async fn run(mut self) {
+        // Apart from the rest, so that it can be waited for while the rest is at work.
+        let mut follower = self.follower.clone();
         loop {
-            match self.list().await {
-                Ok(listed) => self.follow(listed).await,
-                Err(error) => {
-                    self.progress.lists_failed.add(1);
-                    self.progress.set_refused(error.is_refusal());
-                    self.pause(&error, "list failed").await;
-                }
+            let (round, share) = follower.current().await;
+            let gained = !share.is_within(&self.reader.share);
+            self.reader.share = share;
+            if self.reader.share.is_nothing() {
+                self.narrow(round);
+                follower.changed().await;
+                continue;
+            }
+            if gained && self.progress.is_synced() {
+                self.progress.set_resharding(true);
+            }
+            let listed = tokio::select! {
+                biased;
+                () = follower.changed() => continue,
+                listed = self.list_or_pause() => listed,
+            };
+            if let Some(listed) = listed {
+                let following = self.swap_in(listed);
+                self.taker.taken(round);
+                self.follow(following, &mut follower).await;
+            }
+        }
+    }
+
+    /// Drops what the share has lost.
+    fn narrow(&mut self, round: u64) {
+        let (share, odd_uids) = (self.reader.share.clone(), std::mem::take(&mut self.reader.odd_uids));
+        let owns = |key: ObjectKey| match odd_uids.get(&key) {
+            Some(uid) => share.owns(uid),
+            None => share.owns(&key.uuid()),
+        };
+        let mut dropped = 0;
+        let cheap = self.store.is_cheap();
+        self.on_this_thread(cheap, |store| {
+            dropped = store.retain(owns);
+            store.publish();
+        });
+        self.progress.freshness.note_shown();
+        self.reader.odd_uids = odd_uids;
+        self.reader.odd_uids.retain(|&key, _| self.store.contains(key));
+        self.taker.dropped(dropped);
+        // Readiness never waits for what is nothing, nor for what is already there.
+        self.progress.set_synced();
+        self.taker.taken(round);
+        debug!(dropped, objects = self.store.len(), "share narrowed");
+    }
+
+    /// A whole list, or nothing after a pause.
+    async fn list_or_pause(&mut self) -> Option<Listed> {
+        match self.list().await {
+            Ok(listed) => Some(listed),
+            Err(error) => {
+                self.progress.lists_failed.add(1);
+                self.progress.set_refused(error.is_refusal());
+                self.taker.excuse(error.is_refusal());
+                self.pause(&error, "list failed").await;
+                None
             }
         }
     }
@@ -122,9 +190,19 @@ impl Session {
         self.progress.set_phase(Phase::Listing);
         self.reader.failures = 0;
         let target = self.sharded_target().await?;
+        match self.list_of(&target).await {
+            Err(error) if target.is_sharded() && error.means_no_shard_selector() => {
+                let target = self.without_selector(&error);
+                self.list_of(&target).await
+            }
+            result => result,
+        }
+    }
+
+    async fn list_of(&mut self, target: &Target) -> Result<Listed, WatchError> {
         // A streamed list has no limit.
         if self.object_limit.is_none() && self.paged_until.is_none_or(|until| Instant::now() >= until) {
-            match self.streamed_list(&target).await {
+            match self.streamed_list(target).await {
                 Err(error) if error.means_no_streaming() => {
                     debug!(error = %chain(&error), "no streamed list, reading pages");
                     self.paged_until = Some(Instant::now() + STREAM_RETRY);
@@ -132,27 +210,34 @@ impl Session {
                 result => return result,
             }
         }
-        self.paged_list(&target).await
+        self.paged_list(target).await
     }
 
     /// What to ask for: with the shard selector if the API server says that it filters by it, without if it does not.
-    async fn sharded_target(&self) -> Result<Target, WatchError> {
-        let shard = self.reader.shard;
-        let Some(selector) = shard.selector() else {
-            self.progress.set_filtering(if shard.is_whole() { Filtering::None } else { Filtering::Local });
+    async fn sharded_target(&mut self) -> Result<Target, WatchError> {
+        let share = &self.reader.share;
+        let Some(selector) = share.selector() else {
+            self.progress.set_filtering(if share.is_whole() { Filtering::None } else { Filtering::Local });
+            self.reader.sharded = false;
             return Ok(self.target.clone());
         };
         let target = self.target.clone().with_shard_selector(Some(selector));
         let echoed = match page_of(&self.client, &self.progress, target.probe(), &mut |_, _| Ok(())).await {
             Ok(meta) => meta.shard_info.is_some_and(|info| !info.selector.is_empty()),
-            Err(error) if error.means_no_shard_selector() => {
-                debug!(error = %chain(&error), "shard selector refused, filtering locally");
-                false
-            }
+            Err(error) if error.means_no_shard_selector() => return Ok(self.without_selector(&error)),
             Err(error) => return Err(error),
         };
         self.progress.set_filtering(if echoed { Filtering::ServerSide } else { Filtering::Local });
+        self.reader.sharded = echoed;
         Ok(if echoed { target } else { self.target.clone() })
+    }
+
+    /// What to ask an API server for that does not take the selector.
+    fn without_selector(&mut self, error: &WatchError) -> Target {
+        debug!(error = %chain(error), "shard selector refused, filtering locally");
+        self.progress.set_filtering(Filtering::Local);
+        self.reader.sharded = false;
+        self.target.clone()
     }
 
     async fn paged_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
@@ -187,7 +272,13 @@ impl Session {
         if let (Some(limit), Some(room)) = (self.object_limit, room) {
             self.progress.listed.set((limit - room) as u64);
         }
-        Ok(Listed { target: target.clone(), relist, version: version.unwrap_or_default(), stream: None })
+        Ok(Listed {
+            target: target.clone(),
+            probed: Instant::now(),
+            relist,
+            version: version.unwrap_or_default(),
+            stream: None,
+        })
     }
 
     async fn streamed_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
@@ -196,6 +287,8 @@ impl Session {
         let encoding = stream.encoding();
         let mut relist = self.store.relist();
         let mut last_object = Instant::now();
+        // Changes are streamed too. Once the first of them is there the list is all but over, however many follow.
+        let mut changing = false;
         loop {
             let item = timeout_at(last_object + STREAM_QUIET, stream.next(&self.progress));
             let event = match item.await.map_err(|_| WatchError::Unfinished)?? {
@@ -208,68 +301,115 @@ impl Session {
                     let meta = decode_meta(encoding, &object)?;
                     if meta.annotations.get(INITIAL_EVENTS_END).is_some_and(|value| value == "true") {
                         let (target, version) = (target.clone(), meta.resource_version);
-                        return Ok(Listed { target, relist, version, stream: Some(stream) });
+                        return Ok(Listed { target, probed: Instant::now(), relist, version, stream: Some(stream) });
                     }
                 }
                 Event::Object { kind: EventKind::Deleted, object } => {
+                    changing = true;
                     self.store.relist_delete(&mut relist, ObjectKey::new(&decode_meta(encoding, &object)?));
                 }
-                Event::Object { object, .. } => {
+                Event::Object { kind, object } => {
+                    changing |= kind == EventKind::Modified;
                     let store = &self.store;
                     let mut apply = |key, rendered: &Rendered| store.relist_apply(&mut relist, key, rendered);
                     self.reader.added(&mut apply, encoding, &object)?;
-                    last_object = Instant::now();
+                    if !changing {
+                        last_object = Instant::now();
+                    }
                 }
                 Event::Error(status) => return Err(WatchError::from_event(status)),
             }
         }
     }
 
-    /// Swaps the list in and keeps up with changes until the list must be read anew.
-    async fn follow(&mut self, listed: Listed) {
-        let Listed { target, relist, mut version, mut stream } = listed;
-        self.swap_in(relist);
+    /// Keeps up with changes until the list must be read anew.
+    async fn follow(&mut self, mut following: Following, follower: &mut Follower) {
         loop {
-            self.progress.set_phase(Phase::Watching);
-            let opened = Instant::now();
-            let before = self.progress.events.get();
-            let open = match stream.take() {
-                Some(stream) => Ok(stream),
-                None => Answer::open(&self.client, target.watch(&version, watch_seconds()), WATCH_IDLE)
-                    .await
-                    .map(WatchStream::new),
-            };
-            let result = match open {
-                Ok(stream) => self.read_events(stream, &mut version).await,
-                Err(error) => Err(error),
-            };
-            self.publish();
-            let fruitless = self.progress.events.get() == before && opened.elapsed() < SHORTEST_WATCH;
-            match result {
-                Ok(()) => {
-                    self.progress.watches_succeeded.add(1);
-                    trace!(resource_version = version, "watch ended");
-                    if fruitless {
-                        self.pause(&WatchError::EndedAtOnce, "watch failed").await;
-                    }
-                }
-                Err(error) if error.is_gone() => {
-                    self.progress.watches_succeeded.add(1);
-                    debug!(error = %chain(&error), "resource version too old, relisting");
-                    if fruitless {
-                        self.pause(&error, "watch cannot start").await;
-                    }
-                    return;
-                }
-                Err(error) => {
-                    self.progress.watches_failed.add(1);
-                    self.pause(&error, "watch failed").await;
-                    if error.is_broken_stream() {
+            tokio::select! {
+                biased;
+                () = follower.changed() => {
+                    self.publish();
+                    let (round, share) = follower.current().await;
+                    if share.is_nothing() || !share.is_within(&self.reader.share) {
                         return;
                     }
+                    self.reader.share = share;
+                    self.narrow(round);
+                    following.target = None;
                 }
+                relist = self.watch(&mut following) => if relist {
+                    return;
+                },
             }
         }
+    }
+
+    /// Reads one watch to its end. True if the list must be read anew.
+    async fn watch(&mut self, following: &mut Following) -> bool {
+        if following.lost {
+            // Found out before, and interrupted by another share while pausing.
+            return true;
+        }
+        self.progress.set_phase(Phase::Watching);
+        let opened = Instant::now();
+        let before = self.progress.events.get();
+        let result = match self.open(following).await {
+            Ok(stream) => self.read_events(stream, &mut following.version).await,
+            Err(error) => Err(error),
+        };
+        self.publish();
+        let fruitless = self.progress.events.get() == before && opened.elapsed() < SHORTEST_WATCH;
+        match result {
+            Ok(()) => {
+                self.progress.watches_succeeded.add(1);
+                trace!(resource_version = following.version, "watch ended");
+                if fruitless {
+                    self.pause(&WatchError::EndedAtOnce, "watch failed").await;
+                }
+                false
+            }
+            Err(error) if error.is_gone() => {
+                following.lost = true;
+                self.progress.watches_succeeded.add(1);
+                debug!(error = %chain(&error), "resource version too old, relisting");
+                if fruitless {
+                    self.pause(&error, "watch cannot start").await;
+                }
+                true
+            }
+            Err(error) => {
+                following.lost = error.is_broken_stream();
+                self.progress.watches_failed.add(1);
+                self.pause(&error, "watch failed").await;
+                following.lost
+            }
+        }
+    }
+
+    /// Goes on from where the watch was, asking again whether the API server filters: it may be another one by now.
+    async fn open(&mut self, following: &mut Following) -> Result<WatchStream, WatchError> {
+        if let Some(stream) = following.stream.take() {
+            return Ok(stream);
+        }
+        let target = match &following.target {
+            Some((target, probed)) if probed.elapsed() < PROBE_AGE => target.clone(),
+            _ => {
+                let target = self.sharded_target().await?;
+                following.target = Some((target.clone(), Instant::now()));
+                target
+            }
+        };
+        let request = |target: &Target| target.watch(&following.version, watch_seconds());
+        let answer = match Answer::open(&self.client, request(&target), WATCH_IDLE).await {
+            Err(error) if target.is_sharded() && error.means_no_shard_selector() => {
+                let target = self.without_selector(&error);
+                let answer = Answer::open(&self.client, request(&target), WATCH_IDLE).await;
+                following.target = Some((target, Instant::now()));
+                answer
+            }
+            answer => answer,
+        };
+        answer.map(WatchStream::new)
     }
 
     /// Shows readers all that was read.
@@ -296,9 +436,12 @@ impl Session {
         }
     }
 
-    fn swap_in(&mut self, relist: Relist) {
+    /// Makes a list what is served; returns where to go on.
+    fn swap_in(&mut self, listed: Listed) -> Following {
+        let Listed { target, probed, relist, version, stream } = listed;
         let now = now_ms();
         self.on_this_thread(false, |store| store.replace(relist));
+        self.reader.odd_uids.retain(|&key, _| self.store.contains(key));
         self.progress.freshness.note_shown();
         self.progress.lists_succeeded.add(1);
         self.progress.last_list_ms.set(now);
@@ -313,6 +456,8 @@ impl Session {
             info!(objects = self.store.len(), duration_ms, "synced");
         }
         self.progress.set_synced();
+        self.taker.excuse(false);
+        Following { target: Some((target, probed)), version, stream, lost: false }
     }
 
     /// Applies events until the API server ends the watch (`Ok`) or something fails.
@@ -352,7 +497,9 @@ impl Session {
                     if meta.uid.is_empty() && meta.name.is_empty() {
                         return Err(WatchError::NoMetadata);
                     }
-                    self.store.delete(ObjectKey::new(&meta));
+                    let key = ObjectKey::new(&meta);
+                    self.store.delete(key);
+                    self.reader.odd_uids.remove(&key);
                     self.note_change();
                     *version = meta.resource_version;
                 }
@@ -379,7 +526,11 @@ impl Session {
 
     /// Says once that something is wrong, and waits.
     async fn pause(&mut self, error: &WatchError, what: &'static str) {
-        let delay = self.backoff.next(error.retry_after());
+        let mut delay = self.backoff.next(error.retry_after());
+        if self.progress.is_resharding() {
+            // Other shards wait for this one.
+            delay = delay.min(RESHARD_PAUSE.max(error.retry_after().unwrap_or_default()));
+        }
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let news = match error {
             WatchError::Request(_) => self.outage.begin(),
@@ -407,89 +558,6 @@ impl Session {
             }
         }
     }
-}
-
-/// Where decoded objects go: a list under construction, or the store.
-type Sink<'a> = dyn FnMut(ObjectKey, &Rendered) + 'a;
-
-/// Turns encoded objects into text.
-struct ObjectReader {
-    resource: &'static dyn AnyResource,
-    plan: Plan,
-    shard: Shard,
-    progress: Arc<Progress>,
-    rendered: Rendered,
-    failures: u32,
-}
-
-impl ObjectReader {
-    /// Puts an object that is new or has changed into `sink`, if this shard owns it. Returns its resource version, or
-    /// `None` if it does not decode: that is counted and logged, costs only this object, and what was served of it stays.
-    fn added(&mut self, sink: &mut Sink<'_>, encoding: Encoding, bytes: &[u8]) -> Result<Option<String>, WatchError> {
-        let shard = self.shard;
-        let mut identity = None;
-        let mut admit = |meta: &crate::view::ObjectMeta| {
-            if meta.uid.is_empty() && meta.name.is_empty() {
-                return false;
-            }
-            identity = Some((ObjectKey::new(meta), meta.resource_version.clone()));
-            shard.owns(&meta.uid)
-        };
-        // A panic of a generator is contained to its object; nothing it could have left half done is used again.
-        let rendered = catch_unwind(AssertUnwindSafe(|| {
-            self.resource.render(encoding, bytes, &self.plan, &mut admit, &mut self.rendered)
-        }))
-        .unwrap_or_else(|_| Err(DecodeError::new("a generator panicked")));
-        match (rendered, identity) {
-            (Ok(true), Some((key, version))) => {
-                sink(key, &self.rendered);
-                Ok(Some(version))
-            }
-            (Ok(_), Some((_, version))) => {
-                self.progress.foreign_objects.add(1);
-                Ok(Some(version))
-            }
-            (Ok(_), None) => Err(WatchError::NoMetadata),
-            (Err(error), _) => Ok(self.failed(&error, encoding, bytes)),
-        }
-    }
-
-    fn failed(&mut self, error: &DecodeError, encoding: Encoding, bytes: &[u8]) -> Option<String> {
-        self.progress.object_errors.add(1);
-        self.failures += 1;
-        let meta = decode_meta(encoding, bytes).ok();
-        if self.failures <= NAMED_FAILURES {
-            let (namespace, name) = meta.as_ref().map_or(("", ""), |meta| (&meta.namespace, &meta.name));
-            warn!(namespace, name, %error, "object skipped, it does not decode");
-        }
-        meta.map(|meta| meta.resource_version).filter(|version| !version.is_empty())
-    }
-}
-
-/// What is done with each object of a page.
-type OnObject<'a> = dyn FnMut(Encoding, &[u8]) -> Result<(), WatchError> + Send + 'a;
-
-/// Reads one page of a list.
-async fn page_of(
-    client: &kube::Client,
-    progress: &Progress,
-    request: http::Request<kube::client::Body>,
-    object: &mut OnObject<'_>,
-) -> Result<ListMeta, WatchError> {
-    let mut answer = Answer::open(client, request, LIST_IDLE).await?;
-    let encoding = answer.encoding;
-    let mut list = List::new(encoding);
-    let mut meta = ListMeta::default();
-    while let Some(bytes) = answer.chunk(progress).await? {
-        list.push(&bytes);
-        while let Some(part) = list.next()? {
-            match part {
-                ListPart::Object(bytes) => object(encoding, &bytes)?,
-                ListPart::Meta(found) => meta = found,
-            }
-        }
-    }
-    Ok(list.finish()?.unwrap_or(meta))
 }
 
 /// How long the API server is asked to keep a watch open: 5 to 10 minutes, spread so that not all end together.

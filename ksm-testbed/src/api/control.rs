@@ -14,19 +14,18 @@
 use std::time::Duration;
 
 use http::{Method, Request, Response, StatusCode};
-use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use super::{Answer, Api, collect, error, is_get, respond};
+use super::{Answer, Api, Payload, collect, error, is_get, respond};
 use crate::{
     Variety, body::Body, faults::Rule, negotiate::Encoding, request::Query, resources::by_plural, status::Status,
 };
 
-pub(super) async fn serve(api: &Api, path: &str, request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn serve(api: &Api, path: &str, request: Request<impl Payload>) -> Response<Body> {
     answer(api, path, request).await.unwrap_or_else(|status| error(Encoding::Json, &status))
 }
 
-async fn answer(api: &Api, path: &str, request: Request<Incoming>) -> Answer {
+async fn answer(api: &Api, path: &str, request: Request<impl Payload>) -> Answer {
     let (head, body) = request.into_parts();
     // Read also where nothing is expected: hyper closes a connection whose request it has not seen the end of.
     let body = collect(body).await?;

@@ -12,7 +12,6 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 
 use crate::{
     access::{self, Token},
@@ -48,6 +47,11 @@ pub(crate) struct Api {
 
 type Answer = Result<Response<Body>, Status>;
 
+/// What a request may carry.
+pub(crate) trait Payload: http_body::Body<Data = Bytes, Error: std::fmt::Display> + Send {}
+
+impl<B: http_body::Body<Data = Bytes, Error: std::fmt::Display> + Send> Payload for B {}
+
 /// A request about objects, with all that its handlers share.
 struct Context<'a> {
     api: &'a Api,
@@ -60,7 +64,7 @@ struct Context<'a> {
 
 impl Api {
     /// Answers one request.
-    pub(crate) async fn serve(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+    pub(crate) async fn serve(self: Arc<Self>, request: Request<impl Payload>) -> Response<Body> {
         let path = request.uri().path().to_owned();
         if let Some(path) = path.strip_prefix("/testbed/") {
             return control::serve(&self, path, request).await;
@@ -103,7 +107,7 @@ impl Api {
 
     async fn dispatch(
         &self,
-        request: Request<Incoming>,
+        request: Request<impl Payload>,
         target: &Target,
         verb: Verb,
         query: &Query,
@@ -226,7 +230,7 @@ fn is_open(path: &str) -> bool {
     matches!(path, "/healthz" | "/livez" | "/readyz" | "/version")
 }
 
-async fn collect(body: Incoming) -> Result<Bytes, Status> {
+async fn collect(body: impl Payload) -> Result<Bytes, Status> {
     let collected = body.collect().await.map_err(|error| Status::bad_request(format!("reading the body: {error}")))?;
     Ok(collected.to_bytes())
 }

@@ -9,4 +9,5 @@ pub mod outage;
 pub mod parity;
 pub mod partition;
 pub mod prometheus;
+pub mod reshard;
 pub mod server_side;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::ScenarioName;
 use super::objects::{self, RESOURCES};
 use crate::cli::E2eArgs;
 use crate::cluster::{ADMIN_TOKEN, ApiServer, Etcd};
@@ -42,7 +43,11 @@ impl World {
     pub fn start(arguments: &E2eArgs) -> Result<Self> {
         let plant = plant::from_environment()?;
         // All of them now, so that a missing Go is found before anything starts.
-        for component in [&tools::ETCD, &tools::KUBE_APISERVER, &tools::PROMETHEUS, &tools::PROMTOOL] {
+        let mut components = vec![&tools::ETCD, &tools::KUBE_APISERVER];
+        if arguments.runs(ScenarioName::Prometheus) {
+            components.extend([&tools::PROMETHEUS, &tools::PROMTOOL]);
+        }
+        for component in components {
             tools::ensure(component)?;
         }
         let reference = tools::ensure(&tools::REFERENCE)?;

@@ -12,7 +12,7 @@ const LIB: &str = "ksm-core/src/lib.rs";
 
 /// Modules by rank; each uses only those of a lower one. Modules not named here are helpers of rank 0: pure ones use
 /// none of these, those of the runtime are free.
-const RANKS: [(&str, u8); 10] = [
+const RANKS: [(&str, u8); 11] = [
     ("view", 1),
     ("exposition", 1),
     ("family", 2),
@@ -21,12 +21,13 @@ const RANKS: [(&str, u8); 10] = [
     ("store", 5),
     ("shard", 5),
     ("watch", 6),
+    ("autoshard", 7),
     ("serve", 7),
     ("run", 8),
 ];
 
 /// Modules that only exist with the `runtime` feature.
-const RUNTIME: [&str; 4] = ["options", "run", "serve", "watch"];
+const RUNTIME: [&str; 5] = ["autoshard", "options", "run", "serve", "watch"];
 
 /// Crates that bring IO, time or an executor.
 const IO_CRATES: [&str; 8] = ["tokio", "hyper", "hyper_util", "kube", "futures", "rustls", "reqwest", "async_std"];

@@ -423,4 +423,42 @@ fn a_node_is_needed_where_there_is_no_other_choice() {
     assert_eq!(error.to_string(), "which node? give --node or set NODE_NAME");
 }
 
+#[test]
+fn a_pod_finds_out_its_shard_and_needs_its_namespace() {
+    let autoshard = |arguments: &[&str]| {
+        let arguments = std::iter::once("ksm-test").chain(arguments.iter().copied());
+        match parse_from(BUILD, arguments, |args: Args| args.shard.settings(&args.shared))? {
+            Job::Serve(configuration) => Ok(configuration.settings),
+            Job::Render { .. } | Job::Explain { .. } => panic!("it is to serve"),
+        }
+    };
+    let settings = autoshard(&["--pod=ksm-0", "--pod-namespace=mon"]).unwrap();
+    let expected = crate::autoshard::Autoshard {
+        pod: "ksm-0".to_owned(),
+        namespace: "mon".to_owned(),
+        scheme: Scheme::Range,
+        overlap: Some(std::time::Duration::from_secs(30)),
+    };
+    assert_eq!(settings.autoshard, Some(expected.clone()));
+    assert_eq!(settings.warnings, [""; 0]);
+    let settings = autoshard(&["--pod=ksm-0", "--pod-namespace=mon", "--shard-by=md5", "--reshard-grace=1m"]).unwrap();
+    let overlap = Some(std::time::Duration::from_secs(60));
+    assert_eq!(
+        settings.autoshard,
+        Some(crate::autoshard::Autoshard { scheme: Scheme::Md5, overlap, ..expected.clone() })
+    );
+    let settings =
+        autoshard(&["--pod=ksm-0", "--pod-namespace=mon", "--reshard-overlap=off", "--shard=1", "--total-shards=2"]);
+    let settings = settings.unwrap();
+    assert_eq!(settings.autoshard, Some(crate::autoshard::Autoshard { overlap: None, ..expected }));
+    assert_eq!(settings.warnings, ["--pod finds out the shard: --shard and --total-shards do not count"]);
+    assert_eq!(autoshard(&["--pod=", "--pod-namespace="]).unwrap().autoshard, None);
+    for (arguments, message) in
+        [(["--pod=ksm-0"], "--pod needs --pod-namespace"), (["--pod-namespace=mon"], "--pod-namespace needs --pod")]
+    {
+        let Err(Stop::Usage(error)) = autoshard(&arguments) else { panic!("{arguments:?} was taken") };
+        assert_eq!(error.to_string(), message);
+    }
+}
+
 mod sources;

@@ -33,7 +33,7 @@ pub fn run(world: &mut World) -> Result<String> {
     let unsplit = world.start_unsplit("unsplit", &flags)?;
     let whole = read_bytes(&unsplit)?;
     ensure!(whole > 0.0, "{READ_BYTES}{{resource=\"pods\"}} of the unsplit exporter is 0");
-    for total in [2, 4] {
+    for total in [2, 4, 8] {
         let shards = world.start_shards(&world.api, "range", total, &flags)?;
         let mut parts = Vec::new();
         for (index, shard) in shards.iter().enumerate() {

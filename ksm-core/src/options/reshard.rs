@@ -1,0 +1,50 @@
+//! Values of the options about resharding.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+/// Whether objects that change hands are served twice for a while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Overlap {
+    /// Served by both shards until the new one is known to have them.
+    #[default]
+    On,
+    /// Dropped by the old shard at once.
+    Off,
+}
+
+impl FromStr for Overlap {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "on" => Ok(Self::On),
+            "off" => Ok(Self::Off),
+            _ => Err("expected on or off".to_owned()),
+        }
+    }
+}
+
+/// A duration such as `30s` or `1m30s`; at most an hour, so that a slip of the pen shows.
+pub(super) fn grace(text: &str) -> Result<Duration, String> {
+    let duration: jiff::SignedDuration = text.parse().map_err(|_| "expected a duration such as 30s or 1m30s")?;
+    Duration::try_from(duration)
+        .ok()
+        .filter(|duration| *duration <= Duration::from_secs(3600))
+        .ok_or_else(|| "expected a duration from 0s to 1h".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units_and_limits() {
+        assert_eq!(grace("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(grace("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(grace("0s"), Ok(Duration::ZERO));
+        for wrong in ["", "30", "-1s", "2h", "1d", "s"] {
+            assert!(grace(wrong).is_err(), "{wrong}");
+        }
+    }
+}
