@@ -24,7 +24,7 @@ pub enum Command {
     Test(TestArgs),
     /// Checks the house rules: file headers, sizes, module direction, dependencies
     Tidy,
-    /// Writes the RBAC rules in deploy/ from the table of resources
+    /// Writes the generated files in deploy/, the RBAC rules among them, and renders its bases and overlays (needs Go once)
     Manifests(ManifestsArgs),
     /// Writes docs/metrics.md from the table of resources
     Docs(DocsArgs),
@@ -64,6 +64,9 @@ pub struct ManifestsArgs {
     /// Write nothing; fail if a file is not what it should be
     #[arg(long)]
     pub check: bool,
+    /// Write the overlay static-shards for so many shards
+    #[arg(long, value_name = "N", conflicts_with = "check", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub static_shards: Option<u32>,
 }
 
 /// Arguments of `cargo xtask docs`.
