@@ -151,7 +151,8 @@ impl ApiServer {
         kubeconfig::write(path, &self.address(), &self.authority(), token)
     }
 
-    fn authority(&self) -> PathBuf {
+    /// The certificate that clients are to trust.
+    pub fn authority(&self) -> PathBuf {
         self.certificates.join("apiserver.crt")
     }
 }

@@ -42,7 +42,8 @@ impl World {
     pub fn start(arguments: &E2eArgs) -> Result<Self> {
         let plant = plant::from_environment()?;
         // All of them now, so that a missing Go is found before anything starts.
-        for component in [&tools::ETCD, &tools::KUBE_APISERVER, &tools::PROMETHEUS, &tools::PROMTOOL] {
+        for component in [&tools::ETCD, &tools::KUBE_APISERVER, &tools::PROMETHEUS, &tools::PROMTOOL, &tools::KUSTOMIZE]
+        {
             tools::ensure(component)?;
         }
         let reference = tools::ensure(&tools::REFERENCE)?;

@@ -40,6 +40,7 @@ pub fn present_shards() -> Result<u32> {
     let path = cargo::workspace_root().join(STATIC_SHARDS);
     let folders = std::fs::read_dir(&path).with_context(|| format!("cannot list {}", path.display()))?;
     let shards = folders.flatten().filter(|entry| shard_of(&entry.path()).is_some()).count();
+    ensure!(shards > 0, "{} has no shard: run `cargo xtask manifests --static-shards 3`", path.display());
     Ok(u32::try_from(shards)?)
 }
 
@@ -80,7 +81,7 @@ fn static_shards(shards: u32) -> String {
 
 fn static_shard(shard: u32) -> String {
     format!(
-        "{NOTE}.\n{KUSTOMIZATION}nameSuffix: -{shard}\nresources:\n  - ../shard\nlabels:\n  - pairs:\n\
+        "{NOTE}.\n{KUSTOMIZATION}nameSuffix: '-{shard}'\nresources:\n  - ../shard\nlabels:\n  - pairs:\n\
          \x20     kube-state-metrics-sharded/shard: '{shard}'\n    includeSelectors: true\n\
          patches:\n  - target:\n      kind: Deployment\n    patch: |\n      - op: add\n\
          \x20       path: /spec/template/spec/containers/0/args/-\n        value: --shard={shard}\n"

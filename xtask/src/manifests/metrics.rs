@@ -61,7 +61,9 @@ pub fn names(expression: &str) -> BTreeSet<String> {
             '[' => until(rest, ']'),
             '"' => until(rest, '"'),
             '(' if labels_follow => until(rest, ')'),
-            _ if first.is_ascii_digit() => rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(rest.len()),
+            _ if first.is_ascii_digit() => {
+                rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.').unwrap_or(rest.len())
+            }
             _ if is_word(first) => {
                 let end = rest.find(|c: char| !is_word(c) && !c.is_ascii_digit()).unwrap_or(rest.len());
                 let (word, behind) = rest.split_at(end);

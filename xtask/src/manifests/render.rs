@@ -47,7 +47,11 @@ pub fn folders() -> Result<Vec<String>> {
         let path = cargo::workspace_root().join(parent);
         for entry in std::fs::read_dir(&path).with_context(|| format!("cannot list {}", path.display()))? {
             let entry = entry.with_context(|| format!("cannot list {}", path.display()))?;
-            ensure!(entry.path().join("kustomization.yaml").is_file(), "{} has no kustomization", entry.path().display());
+            ensure!(
+                entry.path().join("kustomization.yaml").is_file(),
+                "{} has no kustomization",
+                entry.path().display()
+            );
             folders.push(format!("{parent}/{}", entry.file_name().to_string_lossy()));
         }
     }
