@@ -48,6 +48,7 @@ pub fn run(arguments: &ManifestsArgs) -> Result<()> {
     } else {
         write(shards)?;
     }
+    metrics::check_files()?;
     let kustomize = render::Kustomize::new()?;
     for folder in render::folders()? {
         let objects = kustomize.render(&folder)?;

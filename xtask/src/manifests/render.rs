@@ -94,4 +94,48 @@ mod tests {
             assert!(used, "no overlay uses {folder}");
         }
     }
+
+    /// A scrape job's relabelings in the operator's words; what the operator and a discovery need of their own is left out.
+    fn relabelings(job: &Value, key: &str) -> Vec<Value> {
+        let rules = job[key].as_array().cloned().unwrap_or_default();
+        rules
+            .into_iter()
+            .map(|rule| {
+                let words = [("source_labels", "sourceLabels"), ("target_label", "targetLabel")];
+                words.iter().fold(rule.to_string(), |text, (from, to)| text.replace(from, to))
+            })
+            .map(|text| serde_json::from_str::<Value>(&text).unwrap())
+            .filter(|rule| rule["action"] != "keep" && rule["regex"] != "namespace|service|pod|container|endpoint|node")
+            .collect()
+    }
+
+    /// Two descriptions of the same scrapes must not drift apart.
+    #[test]
+    fn the_operator_and_plain_prometheus_scrape_alike() {
+        let read = |path: &str| {
+            let text = fs::read_to_string(cargo::workspace_root().join("deploy/components").join(path)).unwrap();
+            serde_norway::from_str::<Value>(&text).unwrap()
+        };
+        let monitor = read("prometheus-operator/service-monitor.yaml");
+        let whole = read("prometheus-config/scrape.yaml");
+        let (endpoint, job) = (&monitor["spec"]["endpoints"][0], &whole["scrape_configs"][0]);
+        assert_eq!(relabelings(endpoint, "relabelings"), relabelings(job, "relabel_configs"));
+
+        let patch = read("scrape-parts/kustomization.yaml")["patches"][0]["patch"].as_str().unwrap().to_owned();
+        let patch: Value = serde_norway::from_str(&patch).unwrap();
+        let parts = read("prometheus-config/scrape-parts.yaml");
+        let operations = patch.as_array().unwrap();
+        assert_eq!(operations.len() + 1, parts["scrape_configs"].as_array().unwrap().len());
+        for (index, operation) in operations.iter().enumerate() {
+            let (endpoint, job) = (&operation["value"], &parts["scrape_configs"][index]);
+            let part = serde_json::json!([format!("{}/{}", index + 1, operations.len())]);
+            assert_eq!((&endpoint["params"]["part"], &job["params"]["part"]), (&part, &part));
+            let key = |rule: &Value| rule.to_string();
+            let (mut theirs, mut ours) = (relabelings(endpoint, "relabelings"), relabelings(job, "relabel_configs"));
+            theirs.sort_by_key(key);
+            ours.sort_by_key(key);
+            assert_eq!(theirs, ours);
+            assert_eq!(relabelings(endpoint, "metricRelabelings"), relabelings(job, "metric_relabel_configs"));
+        }
+    }
 }

@@ -5,7 +5,7 @@
 use std::fs;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::workload::Instance;
@@ -137,14 +137,15 @@ impl Run {
         Ok((queries.len(), empty))
     }
 
-    /// No alert fires or is about to.
+    /// No alert fires or is about to, but for moments at the start, when some targets have not been scraped.
     fn quiet(&self) -> Result<()> {
-        let alerts = self.prometheus.query("ALERTS")?;
-        if let Some((alert, _)) = alerts.first() {
-            bail!("an alert: {alert}");
-        }
-        ensure!(self.count("ksm:objects:sum")? > 0.0, "the rules were not evaluated");
-        Ok(())
+        wait::until("the rules are evaluated", LIMIT, || Ok((self.count("ksm:objects:sum")? > 0.0).then_some(())))?;
+        let mut last = Vec::new();
+        let outcome = wait::until("no alert is left", LIMIT, || {
+            last = self.prometheus.query("ALERTS")?;
+            Ok(last.is_empty().then_some(()))
+        });
+        outcome.with_context(|| last.first().map_or_else(String::new, |(alert, _)| alert.to_string()))
     }
 
     /// Series about the cluster.

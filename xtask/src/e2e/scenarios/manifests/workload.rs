@@ -12,6 +12,7 @@ use super::api::{Api, text};
 use crate::e2e::objects::BULK_NODES;
 use crate::e2e::world::World;
 use crate::exporter::{Exporter, READY_LIMIT};
+use crate::exposition::Format;
 use crate::kubeconfig;
 use crate::wait;
 
@@ -181,20 +182,29 @@ impl Instance {
     }
 }
 
-/// Waits until all instances together have as many pods as the cluster.
+/// Waits until all instances together serve each pod of the cluster once.
 pub fn check_complete(world: &World, running: &[Instance]) -> Result<()> {
     let client = world.api.client()?;
     let mut last = String::new();
     let outcome = wait::until("the instances have all pods", READY_LIMIT, || {
-        let listed = client.get_json("/api/v1/pods")?["items"].as_array().map_or(0, Vec::len);
-        let mut served = 0.0;
-        for instance in running {
-            let metrics = instance.exporter.self_metrics()?;
-            let pods = metrics.select("kube_state_metrics_sharded_objects", &[("resource", "pods")]);
-            served += pods.map(|sample| sample.value).sum::<f64>();
+        let mut count: BTreeMap<String, i64> = BTreeMap::new();
+        for pod in client.get_json("/api/v1/pods")?["items"].as_array().context("a list has items")? {
+            let metadata = &pod["metadata"];
+            *count.entry(format!("{}/{}", text(metadata, "/namespace")?, text(metadata, "/name")?)).or_default() += 1;
         }
-        last = format!("the cluster has {listed} pods, {served} are served");
-        Ok((listed > 0 && served as usize == listed).then_some(()))
+        let listed = count.len();
+        for instance in running {
+            let exposition = instance.exporter.exposition(Format::Text)?;
+            for sample in exposition.select("kube_pod_info", &[]) {
+                let label = |name: &str| sample.label(name).unwrap_or_default();
+                *count.entry(format!("{}/{}", label("namespace"), label("pod"))).or_default() -= 1;
+            }
+        }
+        count.retain(|_, count| *count != 0);
+        let shown: Vec<String> = count.iter().take(5).map(|(pod, count)| format!("{pod} ({count:+})")).collect();
+        last =
+            format!("of {listed} pods, {} are missing (+) or served too often (-): {}", count.len(), shown.join(", "));
+        Ok((listed > 0 && count.is_empty()).then_some(()))
     });
     outcome.with_context(|| last)
 }
