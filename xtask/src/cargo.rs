@@ -55,6 +55,28 @@ pub fn build(binaries: &[&str], release: bool) -> Result<BTreeMap<String, PathBu
     if release {
         command.arg("--release");
     }
+    collect(command, binaries)
+}
+
+/// Release binaries that need no shared library, with `revision` as that of their sources.
+///
+/// glibc can be linked so too: it has resolvers for files and DNS within itself since 2.34.
+pub fn build_static(binaries: &[&str], revision: &str) -> Result<BTreeMap<String, PathBuf>> {
+    let mut command = command();
+    // With a target named, the flags are for the binaries and not for build scripts and macros.
+    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    command.args(["build", "--locked", "--release", "--message-format=json-render-diagnostics", "--target", &target]);
+    for binary in binaries {
+        command.args(["--package", binary, "--bin", binary]);
+    }
+    // The path of the checkout would be in messages of panics, and two checkouts would build two binaries.
+    let flags = ["-Ctarget-feature=+crt-static", &format!("--remap-path-prefix={}=.", workspace_root().display())];
+    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")).env("KSM_REVISION", revision);
+    collect(command, binaries)
+}
+
+/// Runs a build and finds what it built.
+fn collect(mut command: Command, binaries: &[&str]) -> Result<BTreeMap<String, PathBuf>> {
     let output = command.stderr(Stdio::inherit()).output().context("cannot run cargo")?;
     if !output.status.success() {
         bail!("cargo build failed for {}: see its messages above", binaries.join(", "));

@@ -26,8 +26,10 @@ pub enum Command {
     Tidy,
     /// Counts the instructions of each step of the data path and compares with budgets (needs valgrind)
     Instructions,
-    /// Writes the RBAC rules in deploy/ from the table of resources
+    /// Writes the generated files in deploy/, the RBAC rules among them, and renders its bases and overlays (needs Go once)
     Manifests(ManifestsArgs),
+    /// Builds static release binaries and writes a container image of each, without a container engine
+    BuildImages(BuildImagesArgs),
     /// Writes docs/metrics.md from the table of resources, and docs/options.md from what the binaries say of themselves
     Docs(DocsArgs),
     /// Builds the real components that `e2e` runs against (needs Go) and keeps them in a cache
@@ -66,6 +68,32 @@ pub struct ManifestsArgs {
     /// Write nothing; fail if a file is not what it should be
     #[arg(long)]
     pub check: bool,
+    /// Write the overlay static-shards for so many shards
+    #[arg(long, value_name = "N", conflicts_with = "check", value_parser = clap::value_parser!(u32).range(2..=1000))]
+    pub static_shards: Option<u32>,
+}
+
+/// Arguments of `cargo xtask build-images`.
+#[derive(Args)]
+pub struct BuildImagesArgs {
+    /// Only the image of this binary
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(crate::cargo::SHIPPED))]
+    pub only: Option<String>,
+    /// Tag and version of the images
+    #[arg(long, value_name = "TAG", default_value = concat!("v", env!("CARGO_PKG_VERSION")))]
+    pub tag: String,
+    /// Revision of the sources [default: that of the checkout]
+    #[arg(long, value_name = "REVISION")]
+    pub revision: Option<String>,
+    /// Certificate authorities to trust
+    #[arg(long, value_name = "FILE", default_value = "/etc/ssl/certs/ca-certificates.crt")]
+    pub ca_roots: PathBuf,
+    /// Take the static binaries in this folder instead of building them
+    #[arg(long, value_name = "DIR")]
+    pub binaries: Option<PathBuf>,
+    /// Write images here [default: target/images]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `cargo xtask docs`.

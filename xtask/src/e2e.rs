@@ -32,6 +32,8 @@ pub enum ScenarioName {
     BadInput,
     /// Compressed bodies are gzip to other programs too
     Compressed,
+    /// What deploy/ renders is taken by the API server, runs with the rights it asks for, and is monitored
+    Manifests,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
     /// A StatefulSet is scaled and its processes follow, and nothing is lost in any scrape
@@ -53,6 +55,7 @@ impl ScenarioName {
             Self::ServerSide => scenarios::server_side::run(world),
             Self::BadInput => scenarios::bad_input::run(world),
             Self::Compressed => scenarios::compressed::run(world),
+            Self::Manifests => scenarios::manifests::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
             Self::Reshard => scenarios::reshard::run(world),
             Self::Outage => scenarios::outage::run(world),

@@ -33,7 +33,19 @@ pub struct Exporter {
 impl Exporter {
     /// Starts one of our binaries with `arguments` and reads its addresses.
     pub fn start(name: &str, binary: &Path, arguments: &[String], logs: &Path) -> Result<Self> {
+        Self::start_in(name, binary, &[], arguments, logs)
+    }
+
+    /// The same with additional environment variables.
+    pub fn start_in(
+        name: &str,
+        binary: &Path,
+        environment: &[(String, String)],
+        arguments: &[String],
+        logs: &Path,
+    ) -> Result<Self> {
         let mut command = Command::new(binary);
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
         command.args(["--host", "127.0.0.1", "--port", "0", "--telemetry-host", "127.0.0.1", "--telemetry-port", "0"]);
         command.args(arguments);
         let mut process = Process::start(name, command, logs)?;

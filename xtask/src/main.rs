@@ -15,6 +15,7 @@ mod exporter;
 mod exposition;
 mod flags;
 mod http;
+mod images;
 mod instructions;
 mod interrupt;
 mod kubeconfig;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let outcome = interrupt::install().and_then(|()| match &cli.command {
         Command::Bench(arguments) => bench::run(arguments),
+        Command::BuildImages(arguments) => images::run(arguments),
         Command::Conformance(arguments) => conformance::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Docs(arguments) => docs::run(arguments),

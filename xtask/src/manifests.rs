@@ -1,11 +1,15 @@
-//! `cargo xtask manifests`: writes the RBAC rules in `deploy/base` from the table of resources.
+//! `cargo xtask manifests`: writes the generated files of `deploy/`, rights from the table of resources among them, and
+//! renders every base and overlay.
 //!
 //! Invariant: a binary may list and watch exactly the resources it can be told to serve, and nothing else; a shard that
 //! finds out its place by itself may read its pod and its StatefulSet as well, in its own namespace.
 
+mod generated;
+pub mod metrics;
+pub mod render;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use ksm_core::resources;
@@ -35,26 +39,49 @@ pub const OWN_SET: [(&str, &str, &[&str]); 2] =
 
 /// Runs the command.
 pub fn run(arguments: &ManifestsArgs) -> Result<()> {
-    for base in &BASES {
-        let (path, text) = (path(base), rbac(base));
-        if arguments.check {
-            compare(base)?;
-        } else {
-            std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-        }
+    let shards = match arguments.static_shards {
+        Some(shards) => shards,
+        None => generated::present_shards()?,
+    };
+    if arguments.check {
+        compare(shards)?;
+    } else {
+        write(shards)?;
+    }
+    metrics::check_files()?;
+    let kustomize = render::Kustomize::new()?;
+    for folder in render::folders()? {
+        let objects = kustomize.render(&folder)?;
+        println!("{folder}: {} objects", objects.len());
     }
     Ok(())
 }
 
-fn path(base: &Base) -> PathBuf {
-    cargo::workspace_root().join("deploy/base").join(base.name).join("rbac.yaml")
+/// Every generated file, by its path from the root of the workspace.
+fn files(shards: u32) -> Result<BTreeMap<String, String>> {
+    let mut files = generated::files(shards)?;
+    files.extend(BASES.iter().map(|base| (format!("deploy/base/{}/rbac.yaml", base.name), rbac(base))));
+    Ok(files)
 }
 
-fn compare(base: &Base) -> Result<()> {
-    let path = path(base);
-    let found = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    if found != rbac(base) {
-        bail!("{} is not what the table of resources says: run `cargo xtask manifests`", path.display());
+fn write(shards: u32) -> Result<()> {
+    generated::remove_surplus(shards)?;
+    for (path, text) in files(shards)? {
+        let path = cargo::workspace_root().join(path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        }
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn compare(shards: u32) -> Result<()> {
+    for (path, text) in files(shards)? {
+        let found = std::fs::read_to_string(cargo::workspace_root().join(&path));
+        if found.with_context(|| format!("cannot read {path}"))? != text {
+            bail!("{path} is not what it is made from: run `cargo xtask manifests`");
+        }
     }
     Ok(())
 }
@@ -109,10 +136,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rbac_in_deploy_is_what_the_table_of_resources_says() {
-        for base in &BASES {
-            compare(base).unwrap();
-        }
+    fn generated_files_in_deploy_are_what_they_are_made_from() {
+        compare(generated::present_shards().unwrap()).unwrap();
     }
 
     #[test]

@@ -116,8 +116,21 @@ pub const PARSE_EXPOSITION: Component = Component {
     minutes: 1,
 };
 
+/// What renders `deploy/`.
+pub const KUSTOMIZE: Component = Component {
+    name: "kustomize",
+    folder: "kustomize",
+    module: "sigs.k8s.io/kustomize/kustomize/v5",
+    package: "sigs.k8s.io/kustomize/kustomize/v5",
+    source: None,
+    tags: "",
+    stamped: false,
+    minutes: 1,
+};
+
 /// Everything that `cargo xtask tools` builds, in this order.
-const COMPONENTS: [&Component; 6] = [&ETCD, &REFERENCE, &KUBE_APISERVER, &PROMETHEUS, &PROMTOOL, &PARSE_EXPOSITION];
+const COMPONENTS: [&Component; 7] =
+    [&ETCD, &REFERENCE, &KUBE_APISERVER, &PROMETHEUS, &PROMTOOL, &PARSE_EXPOSITION, &KUSTOMIZE];
 
 /// The values of `--only`.
 pub fn component_names() -> PossibleValuesParser {
