@@ -71,7 +71,7 @@ fn fold_one_change(bencher: Bencher<'_, '_>) {
     let mut store = sample.store();
     let mut rendered = Rendered::default();
     let key = sample.render(&sample.pods[0], &mut rendered);
-    let states = [changed(&sample, &rendered, 15, 0), changed(&sample, &rendered, 15, 1)];
+    let states = [sample.changed(&rendered, 15, 0), sample.changed(&rendered, 15, 1)];
     let mut turn = 0;
     bencher.bench_local(|| {
         turn ^= 1;
@@ -91,7 +91,7 @@ fn fold_2000_changes(bencher: Bencher<'_, '_>) {
         .iter()
         .map(|pod| {
             let key = sample.render(pod, &mut rendered);
-            (key, [changed(&sample, &rendered, 15, 0), changed(&sample, &rendered, 15, 1)])
+            (key, [sample.changed(&rendered, 15, 0), sample.changed(&rendered, 15, 1)])
         })
         .collect();
     let mut turn = 0;
@@ -104,25 +104,6 @@ fn fold_2000_changes(bencher: Bencher<'_, '_>) {
     });
 }
 
-/// The text of a pod with another value in the first non-empty families.
-fn changed(sample: &Sample, rendered: &Rendered, families: usize, value: u8) -> Rendered {
-    let mut out = Rendered::default();
-    let (mut start, mut left) = (0, families);
-    for family in 0..sample.plan.families().len() {
-        let end = rendered.ends[family] as usize;
-        out.text.extend_from_slice(&rendered.text[start..end]);
-        if end > start && left > 0 {
-            let digit = out.text.len() - 2;
-            out.text[digit] = b'0' + value;
-            left -= 1;
-        }
-        out.ends.push(u32::try_from(out.text.len()).expect("small"));
-        out.samples.push(rendered.samples[family]);
-        start = end;
-    }
-    out
-}
-
 /// Lengths and checksums of a gzip body, when nothing is known of them yet.
 #[divan::bench]
 fn combine_checksums(bencher: Bencher<'_, '_>) {
@@ -130,7 +111,7 @@ fn combine_checksums(bencher: Bencher<'_, '_>) {
     let mut store = sample.store();
     let mut rendered = Rendered::default();
     let key = sample.render(&sample.pods[0], &mut rendered);
-    let states = [changed(&sample, &rendered, 1, 0), changed(&sample, &rendered, 1, 1)];
+    let states = [sample.changed(&rendered, 1, 0), sample.changed(&rendered, 1, 1)];
     let mut turn = 0;
     bencher
         .with_inputs(|| {

@@ -5,18 +5,46 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use futures::future::join_all;
 use tokio::task::spawn_blocking;
 
+use crate::build::Build;
 use crate::exposition::{Format, write_header};
 use crate::family::{Plan, Stability};
 use crate::resource::AnyResource;
 use crate::store::{Packed, Reader, Totals};
-use crate::watch::{Filtering, Phase, Progress};
+use crate::watch::{Filtering, Phase, Progress, Shares};
+
+/// What a process serves at the moment. A new configuration replaces it whole, and a scrape keeps the one it began with.
+pub type Live = ArcSwap<Served>;
+
+/// A catalogue, and how it is served.
+pub struct Served {
+    /// What this process is.
+    pub about: About,
+    /// What there is.
+    pub catalogue: Arc<Catalogue>,
+    /// Whether clients that take gzip are sent it.
+    pub gzip: bool,
+}
+
+/// What a process is, for people.
+#[derive(Clone, Debug)]
+pub struct About {
+    /// Program and version.
+    pub build: Build,
+    /// Which objects of the cluster it is about, in a few words.
+    pub part: String,
+    /// Which of these objects are its own.
+    pub shares: Shares,
+}
 
 /// A resource as it is served.
 pub struct ServedResource {
     resource: &'static dyn AnyResource,
+    /// Names of the families, in the order of the plan.
+    families: Vec<String>,
     text_headers: Headers,
     openmetrics_headers: Headers,
     readers: Vec<Reader>,
@@ -31,8 +59,10 @@ impl ServedResource {
         readers: Vec<Reader>,
         progress: Vec<Arc<Progress>>,
     ) -> Self {
+        let table = resource.families();
         Self {
             resource,
+            families: plan.families().iter().map(|&index| table[index].name.to_owned()).collect(),
             text_headers: Headers::new(resource, plan, Format::Text),
             openmetrics_headers: Headers::new(resource, plan, Format::OpenMetrics),
             readers,
@@ -81,6 +111,18 @@ impl ServedResource {
             }
         }
         (objects, sums)
+    }
+
+    /// Each family by name, with its sums over all namespaces.
+    pub fn families(&self) -> Vec<(&str, Totals)> {
+        let mut families: Vec<_> = self.families.iter().map(|name| (name.as_str(), Totals::default())).collect();
+        for reader in &self.readers {
+            for ((_, sums), totals) in families.iter_mut().zip(reader.snapshot().totals()) {
+                sums.bytes += totals.bytes;
+                sums.samples += totals.samples;
+            }
+        }
+        families
     }
 
     /// Bytes of text kept in packed form.

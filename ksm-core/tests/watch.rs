@@ -81,6 +81,7 @@ fn start(testbed: &Testbed, resource: &str, shard: Shard, change: impl FnOnce(&m
         field_selector: None,
         shares: shard.into(),
         use_cache: false,
+        object_limit: None,
         store,
         progress: Arc::clone(&progress),
         outage: Arc::default(),

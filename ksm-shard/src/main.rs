@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     let build = ksm_core::build!();
     run::install_crypto_provider();
     match options::parse(build, |args: Args| args.shard.settings(&args.shared)) {
-        Ok(settings) => run::main(build, settings, Threads::Many),
+        Ok(job) => run::main(build, job, Threads::Many),
         Err(exit) => exit,
     }
 }

@@ -79,6 +79,19 @@ pub fn binaries(wanted: &[&str], folder: Option<&Path>) -> Result<BTreeMap<Strin
     wanted.iter().map(find).collect()
 }
 
+/// Builds an example of a package, with all features that its binaries use, and returns its path.
+pub fn build_example(package: &str, example: &str) -> Result<PathBuf> {
+    let mut command = command();
+    command.args(["build", "--locked", "--message-format=json-render-diagnostics"]);
+    command.args(["--package", package, "--example", example]);
+    let output = command.stderr(Stdio::inherit()).output().context("cannot run cargo")?;
+    if !output.status.success() {
+        bail!("cargo build failed for the example {example}: see its messages above");
+    }
+    let mut built = executables(&String::from_utf8_lossy(&output.stdout));
+    built.remove(example).with_context(|| format!("cargo built no example named {example}"))
+}
+
 /// Name and path of each executable in cargo's JSON messages, one a line; a binary's own tests have its name too.
 fn executables(messages: &str) -> BTreeMap<String, PathBuf> {
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -24,9 +24,11 @@ pub enum Command {
     Test(TestArgs),
     /// Checks the house rules: file headers, sizes, module direction, dependencies
     Tidy,
+    /// Counts the instructions of each step of the data path and compares with budgets (needs valgrind)
+    Instructions,
     /// Writes the RBAC rules in deploy/ from the table of resources
     Manifests(ManifestsArgs),
-    /// Writes docs/metrics.md from the table of resources
+    /// Writes docs/metrics.md from the table of resources, and docs/options.md from what the binaries say of themselves
     Docs(DocsArgs),
     /// Builds the real components that `e2e` runs against (needs Go) and keeps them in a cache
     Tools(ToolsArgs),
@@ -34,7 +36,7 @@ pub enum Command {
     E2e(E2eArgs),
     /// Compares ksm-shard with the reference on generated objects of every kind, family by family (needs Go once)
     Conformance(ConformanceArgs),
-    /// Measures release binaries beside the reference (needs Go once); a whole run takes about 25 minutes
+    /// Measures release binaries beside the reference (needs Go once); a whole run takes about half an hour
     Bench(BenchArgs),
 }
 
@@ -69,7 +71,7 @@ pub struct ManifestsArgs {
 /// Arguments of `cargo xtask docs`.
 #[derive(Args)]
 pub struct DocsArgs {
-    /// Write nothing; fail if the page is not what it should be
+    /// Write nothing; fail if a page is not what it should be
     #[arg(long)]
     pub check: bool,
 }

@@ -11,9 +11,11 @@ mod schedule;
 mod sides;
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
 
 use self::judge::Judge;
 use self::objects::Objects;
@@ -21,6 +23,7 @@ use self::sides::{Pair, Sides};
 use crate::cli::ConformanceArgs;
 use crate::compare::{View, compare, written_once};
 use crate::exposition::{Exposition, Format, parse};
+use crate::http::Answer;
 use crate::plant::{self, Plant};
 use crate::process::Scratch;
 use crate::progress::{Progress, elapsed};
@@ -102,8 +105,8 @@ impl Run {
     }
 
     fn compare(&mut self, pair: &Pair, format: Format, what: &str, objects: &Objects) -> Result<()> {
-        let theirs = pair.reference.exposition(format)?;
-        let answer = pair.ours.scrape(format)?;
+        let (their_answer, answer) = (pair.reference.scrape(format)?, pair.ours.scrape(format)?);
+        let theirs = parse(&their_answer.body, format).context("exposition of the reference")?;
         let mut ours = parse(&answer.body, format).context("exposition of ours")?;
         self.figures.parsed += parse_strictly(&answer, &ours, format, &self.scratch)?;
         if let Some(plant) = self.plant {
@@ -113,8 +116,16 @@ impl Run {
         self.figures.samples += expected.samples() as u64;
         let mut differences = compare(&expected, &actual).into_differences();
         differences.extend(written_once(&expected, &actual));
+        let before = self.judge.unexplained();
         for difference in differences {
             self.judge.judge(what, difference, objects);
+        }
+        if self.judge.unexplained() > before {
+            // For a look at them with `--keep`; the last ones that differ stay.
+            for (exporter, answer) in [(&pair.reference, &their_answer), (&pair.ours, &answer)] {
+                let file = self.scratch.path().join(format!("{}.{format:?}.txt", exporter.name()));
+                fs::write(&file, &answer.body).with_context(|| format!("cannot write {}", file.display()))?;
+            }
         }
         if pair.flags.everything() && format == Format::Text {
             let here = actual.coverage();
@@ -153,7 +164,8 @@ impl Run {
         let unexplained = self.judge.unexplained();
         if unexplained > 0 {
             println!("\n{}", self.judge);
-            faults.push(format!("{unexplained} unexplained differences"));
+            let hint = "an object's name has its seed: `cargo xtask conformance --seeds 1 --seed S` makes it again";
+            faults.push(format!("{unexplained} unexplained differences ({hint})"));
         }
         let figures = &self.figures;
         let summary = format!(
@@ -180,7 +192,7 @@ impl Run {
 }
 
 /// Has promtool and the parsers of Prometheus read our body; returns how many samples they found.
-fn parse_strictly(answer: &crate::http::Answer, ours: &Exposition, format: Format, scratch: &Scratch) -> Result<u64> {
+fn parse_strictly(answer: &Answer, ours: &Exposition, format: Format, scratch: &Scratch) -> Result<u64> {
     let found = strict::prometheus(answer, scratch.path()).context("exposition of ours")?;
     let here = ours.samples().count();
     ensure!(found == here, "Prometheus finds {found} samples in ours, we find {here}");
@@ -195,7 +207,6 @@ const PLANTED_SAMPLES: usize = 20;
 
 /// Plants every fault in every family by itself and checks that none is explained away; returns how many there were.
 fn plant_everywhere(ours: &Exposition, objects: &Objects) -> Result<usize> {
-    use clap::ValueEnum;
     let mut planted = 0;
     for family in ours.families.iter().filter(|family| family.samples.iter().any(|sample| !sample.labels.is_empty())) {
         let mut family = family.clone();

@@ -1,6 +1,9 @@
-//! `cargo xtask docs`: writes `docs/metrics.md`, every resource and family, from the table of resources.
+//! `cargo xtask docs`: writes `docs/metrics.md`, every resource and family, from the table of resources, and
+//! `docs/options.md`, every option, from what the binaries say of themselves.
 //!
 //! Invariant: what is in the table is in the page, in its words; a family without a description is an error.
+
+mod options;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -50,8 +53,10 @@ const UNIX_TIME: &str = "seconds since the Unix epoch";
 /// Runs the command.
 pub fn run(arguments: &DocsArgs) -> Result<()> {
     if arguments.check {
-        return compare();
+        compare()?;
+        return options::compare();
     }
+    options::write()?;
     let path = path();
     std::fs::write(&path, page(resources::all())?).with_context(|| format!("cannot write {}", path.display()))
 }

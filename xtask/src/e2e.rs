@@ -22,6 +22,8 @@ use crate::{interrupt, plant};
 pub enum ScenarioName {
     /// ksm-shard serves what the reference serves
     Parity,
+    /// The same under many sets of options, each with the reference
+    Options,
     /// Shards add up to the whole, and so do node, unscheduled and rest
     Partition,
     /// The API server filters for range shards, and shards read less
@@ -46,6 +48,7 @@ impl ScenarioName {
     fn run(self, world: &mut World) -> Result<String> {
         match self {
             Self::Parity => scenarios::parity::run(world),
+            Self::Options => scenarios::options::run(world),
             Self::Partition => scenarios::partition::run(world),
             Self::ServerSide => scenarios::server_side::run(world),
             Self::BadInput => scenarios::bad_input::run(world),

@@ -82,28 +82,33 @@ impl Exporter {
 
     /// One scrape of the main port, as text; anything but 200 is an error.
     pub fn scrape(&self, format: Format) -> Result<Answer> {
-        fetch(&self.metrics, format).with_context(|| format!("scrape of {}", self.name()))
+        fetch(&self.metrics, "", format).with_context(|| format!("scrape of {}", self.name()))
     }
 
     /// One scrape of the main port, strictly parsed.
     pub fn exposition(&self, format: Format) -> Result<Exposition> {
-        let answer = self.scrape(format)?;
+        self.exposition_of("", format)
+    }
+
+    /// The same with a query: nothing, or `?` and parameters.
+    pub fn exposition_of(&self, query: &str, format: Format) -> Result<Exposition> {
+        let answer = fetch(&self.metrics, query, format).with_context(|| format!("scrape of {}", self.name()))?;
         exposition::parse(&answer.body, format).with_context(|| format!("exposition of {}", self.name()))
     }
 
     /// The exporter's own metrics.
     pub fn self_metrics(&self) -> Result<Exposition> {
-        let answer = fetch(&self.telemetry, Format::Text)?;
+        let answer = fetch(&self.telemetry, "", Format::Text)?;
         // Some libraries only speak OpenMetrics, whatever was asked for.
         let format = Format::of_content_type(&answer.content_type);
         exposition::parse(&answer.body, format).with_context(|| format!("self-metrics of {}", self.name()))
     }
 }
 
-fn fetch(client: &Client, format: Format) -> Result<Answer> {
-    let answer = client.get("/metrics", Some(format.accept()))?;
+fn fetch(client: &Client, query: &str, format: Format) -> Result<Answer> {
+    let answer = client.get(&format!("/metrics{query}"), Some(format.accept()))?;
     if answer.status != 200 {
-        bail!("{}/metrics answered {}", client.base(), answer.status);
+        bail!("{}/metrics{query} answered {}", client.base(), answer.status);
     }
     Ok(answer)
 }

@@ -44,6 +44,11 @@ impl Client {
         Self { agent: agent(None), base: base.into(), token: None }
     }
 
+    /// The same, sending `token` as a bearer token.
+    pub fn with_token(&self, token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..self.clone() }
+    }
+
     /// A client that trusts only the certificates in `roots` (PEM) and sends `token` as a bearer token.
     pub fn secure(base: impl Into<String>, roots: &[u8], token: &str) -> Result<Self> {
         let mut certificates = Vec::new();

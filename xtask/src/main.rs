@@ -15,6 +15,7 @@ mod exporter;
 mod exposition;
 mod flags;
 mod http;
+mod instructions;
 mod interrupt;
 mod kubeconfig;
 mod manifests;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Demo(arguments) => demo::run(arguments),
         Command::Docs(arguments) => docs::run(arguments),
         Command::E2e(arguments) => e2e::run(arguments),
+        Command::Instructions => instructions::run(),
         Command::Manifests(arguments) => manifests::run(arguments),
         Command::Test(arguments) => test::run(arguments),
         Command::Tidy => tidy::run(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 
 use super::reshard::{Overlap, grace};
-use super::{Part, Settings, UsageError};
+use super::{CustomResourceArgs, InertArgs, Part, Settings, UsageError, duration};
 use crate::autoshard::Autoshard;
 use crate::shard::{Scheme, Shard};
 
@@ -31,9 +31,21 @@ pub struct SharedArgs {
     /// Which families to serve.
     #[command(flatten)]
     pub metrics: MetricArgs,
+    /// Who may read, and over what.
+    #[command(flatten)]
+    pub guard: GuardArgs,
+    /// The configuration file.
+    #[command(flatten)]
+    pub file: FileArgs,
     /// What to log.
     #[command(flatten)]
     pub log: LogArgs,
+    /// Refused.
+    #[command(flatten)]
+    pub custom_resources: CustomResourceArgs,
+    /// Without effect.
+    #[command(flatten)]
+    pub inert: InertArgs,
 }
 
 impl SharedArgs {
@@ -73,7 +85,7 @@ pub struct ServingArgs {
     pub host: Option<String>,
 
     /// Port to serve metrics on, 0 for any free one [default: 8080]
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", allow_negative_numbers = true)]
     pub port: Option<u16>,
 
     /// Address or name to serve self-metrics on [default: ::]
@@ -81,13 +93,58 @@ pub struct ServingArgs {
     pub telemetry_host: Option<String>,
 
     /// Port to serve self-metrics on, 0 for any free one [default: 8081]
-    #[arg(long, value_name = "PORT")]
+    #[arg(long, value_name = "PORT", allow_negative_numbers = true)]
     pub telemetry_port: Option<u16>,
 
     /// Send metrics as gzip to clients that take it [default: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_parser = boolean)]
     pub enable_gzip_encoding: Option<bool>,
+
+    /// How long a request may take to arrive, 0 for any time [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
+    pub server_read_timeout: Option<Duration>,
+
+    /// How long a response may take to be read, 0 for any time; at least the scrape timeout of who reads [default: 1m]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
+    pub server_write_timeout: Option<Duration>,
+
+    /// How long a connection may rest between two requests, 0 for as long as a request may take [default: 5m]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
+    pub server_idle_timeout: Option<Duration>,
+
+    /// How long the header of a request may take to arrive, 0 for as long as the request [default: 5s]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
+    pub server_read_header_timeout: Option<Duration>,
+}
+
+/// Who may read, and over what.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Guards")]
+pub struct GuardArgs {
+    /// Serve TLS, or ask for passwords, as this web configuration file of the Prometheus exporter toolkit says, on both
+    /// ports; it and its certificates are read again when they change
+    #[arg(long, value_name = "FILE")]
+    pub tls_config: Option<OsString>,
+
+    /// Serve only to bearer tokens that the API server knows and that may `get` the path, on both ports
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          value_parser = boolean)]
+    pub auth_filter: Option<bool>,
+}
+
+/// The configuration file.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Configuration file")]
+pub struct FileArgs {
+    /// Take options from this YAML file too, before any others; it is read again when it changes
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<OsString>,
+
+    /// Start though the file is not there or makes no sense, and take it once it does
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          value_parser = boolean)]
+    pub continue_without_config: Option<bool>,
 }
 
 /// Which objects to read.
@@ -101,6 +158,15 @@ pub struct WatchArgs {
     /// Read these namespaces only; resources without a namespace are read all the same
     #[arg(long, value_name = "LIST", action = ArgAction::Append)]
     pub namespaces: Vec<String>,
+
+    /// Read no objects of these namespaces; the namespaces themselves are read all the same
+    #[arg(long, value_name = "LIST", action = ArgAction::Append)]
+    pub namespaces_denylist: Vec<String>,
+
+    /// List at most this many objects of a resource (and namespace, with --namespaces), 0 for all; what is served is
+    /// then partial [default: 0]
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    pub object_limit: Option<i64>,
 }
 
 /// Which families and labels to serve.
@@ -182,6 +248,11 @@ pub struct ShardArgs {
     /// Serve pods of this node only
     #[arg(long, value_name = "NAME")]
     pub node: Option<String>,
+
+    /// Serve only pods that no node has yet, whatever --node says
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
+          value_parser = boolean)]
+    pub track_unscheduled_pods: Option<bool>,
 }
 
 impl ShardArgs {
@@ -191,6 +262,7 @@ impl ShardArgs {
     /// An option that makes no sense.
     pub fn settings(&self, shared: &SharedArgs) -> Result<Settings, UsageError> {
         let part = match self.node.as_deref() {
+            _ if self.track_unscheduled_pods == Some(true) => Part::Unscheduled,
             None | Some("") => Part::Everything,
             Some(node) => Part::Node(node.to_owned()),
         };
@@ -269,7 +341,7 @@ impl NodeArgs {
 }
 
 /// A boolean as Go's `strconv.ParseBool` takes it.
-fn boolean(text: &str) -> Result<bool, String> {
+pub(super) fn boolean(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),

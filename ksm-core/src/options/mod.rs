@@ -4,18 +4,29 @@
 //! defaults, lists and limits are applied. Nothing outside this module sees a clap type.
 
 mod args;
+mod duration;
+mod environment;
+mod file;
+mod inert;
+mod job;
 mod labels;
+mod page;
 mod parse;
 mod patterns;
 mod reshard;
 mod settings;
 
-pub use args::{ConnectionArgs, LogArgs, MetricArgs, NodeArgs, ServingArgs, ShardArgs, SharedArgs, WatchArgs};
+pub use args::{
+    ConnectionArgs, FileArgs, GuardArgs, LogArgs, MetricArgs, NodeArgs, ServingArgs, ShardArgs, SharedArgs, WatchArgs,
+};
+pub(crate) use file::yaml_error;
+pub use inert::{CustomResourceArgs, InertArgs};
+pub use job::{Configuration, FileContent, Job, Source};
 pub use labels::KeyFilters;
-pub use parse::{Stop, parse, parse_from};
+pub use parse::{Stop, command, parse, parse_from};
 pub use patterns::Patterns;
 pub use reshard::Overlap;
-pub use settings::{Address, Connection, Enabled, Part, Settings};
+pub use settings::{Address, Connection, Enabled, Lists, Part, Settings, Timeouts};
 
 use std::fmt;
 

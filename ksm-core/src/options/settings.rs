@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Duration;
 
-use super::{KeyFilters, Patterns, SharedArgs, UsageError, entries};
+use super::{KeyFilters, Patterns, ServingArgs, SharedArgs, UsageError, entries};
 use crate::autoshard::Autoshard;
 use crate::family::{FamilyInfo, KeyFilter, Plan};
 use crate::resource::AnyResource;
@@ -27,10 +28,22 @@ pub struct Settings {
     pub shard: Shard,
     /// How that is found out instead, if it is.
     pub autoshard: Option<Autoshard>,
+    /// Which families are served, by name.
+    pub lists: Lists,
     /// Resources to serve, in the order of the registry.
     pub resources: Vec<Enabled>,
     /// Namespaces to read, without repetition; empty for all.
     pub namespaces: Vec<String>,
+    /// Namespaces whose objects are not read; none of them is in `namespaces`.
+    pub excluded_namespaces: Vec<String>,
+    /// Objects that a list may have at most.
+    pub object_limit: Option<usize>,
+    /// How long clients may take.
+    pub timeouts: Timeouts,
+    /// A web configuration file, for TLS and passwords.
+    pub web_file: Option<PathBuf>,
+    /// The API server is asked whether a client may read.
+    pub auth_filter: bool,
     /// Metrics are sent as gzip to clients that take it.
     pub enable_gzip_encoding: bool,
     /// Lists may come from the API server's cache.
@@ -48,6 +61,42 @@ pub struct Connection {
     pub kubeconfig: Option<PathBuf>,
     /// A URL that outdoes the kubeconfig's.
     pub apiserver: Option<String>,
+}
+
+/// How long clients may take, `None` for any time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For the header of a request.
+    pub header: Option<Duration>,
+    /// For reading a response.
+    pub response: Option<Duration>,
+    /// Between two requests.
+    pub idle: Option<Duration>,
+}
+
+impl Timeouts {
+    /// Those of kube-state-metrics: a scrape has a minute, and Prometheus drops idle connections after five.
+    pub const DEFAULT: Self = Self {
+        header: Some(Duration::from_secs(5)),
+        response: Some(Duration::from_secs(60)),
+        idle: Some(Duration::from_secs(300)),
+    };
+
+    /// As Go's server has it: where header or idle time are zero, that of the whole request counts, which also bounds
+    /// the header (<https://pkg.go.dev/net/http#Server>).
+    fn resolve(args: &ServingArgs) -> Self {
+        let given = |time: Option<Duration>, default: Option<Duration>| match time {
+            None => default,
+            Some(time) => Some(time).filter(|time| !time.is_zero()),
+        };
+        let request = given(args.server_read_timeout, Some(Duration::from_secs(60)));
+        let header = given(args.server_read_header_timeout, Self::DEFAULT.header);
+        Self {
+            header: header.into_iter().chain(request).min(),
+            response: given(args.server_write_timeout, Self::DEFAULT.response),
+            idle: given(args.server_idle_timeout, Self::DEFAULT.idle).or(request),
+        }
+    }
 }
 
 /// Where to listen.
@@ -115,8 +164,9 @@ impl Settings {
         if let Part::Node(node) = &part {
             check_node(node)?;
         }
+        args.custom_resources.check()?;
         let known: Vec<&str> = registry.iter().map(|resource| resource.descriptor().plural).collect();
-        let families = Families::new(args)?;
+        let families = Lists::new(args)?;
         let (labels, mut warnings) =
             KeyFilters::parse("--metric-labels-allowlist", args.metrics.metric_labels_allowlist.as_deref(), &known)?;
         let (annotations, more) = KeyFilters::parse(
@@ -125,6 +175,12 @@ impl Settings {
             &known,
         )?;
         warnings.extend(more);
+        warnings.extend(args.inert.warnings());
+        let (namespaces, excluded_namespaces) = namespaces(args)?;
+        let object_limit = object_limit(args.watch.object_limit)?;
+        if let Some(limit) = object_limit {
+            warnings.push(format!("--object-limit={limit}: what is served may be partial"));
+        }
         let mut resources = Vec::new();
         for resource in enabled_resources(&args.watch.resources, &part, registry)? {
             let plural = resource.descriptor().plural;
@@ -138,8 +194,14 @@ impl Settings {
             part,
             shard,
             autoshard: None,
+            lists: families,
             resources,
-            namespaces: namespaces(&args.watch.namespaces)?,
+            namespaces,
+            excluded_namespaces,
+            object_limit,
+            timeouts: Timeouts::resolve(&args.serving),
+            web_file: args.guard.tls_config.clone().filter(|path| !path.is_empty()).map(PathBuf::from),
+            auth_filter: args.guard.auth_filter.unwrap_or(false),
             enable_gzip_encoding: args.serving.enable_gzip_encoding.unwrap_or(false),
             use_apiserver_cache: args.connection.use_apiserver_cache.unwrap_or(false),
             verbosity: u8::try_from(args.log.verbosity.unwrap_or(0).clamp(0, 10)).expect("0 to 10 fits"),
@@ -181,13 +243,26 @@ fn check_node(node: &str) -> Result<(), UsageError> {
     Err(UsageError::new(format!("--node: {node:?} is no node name (lower-case letters, digits, - and .)")))
 }
 
-fn namespaces(values: &[String]) -> Result<Vec<String>, UsageError> {
+/// The namespaces to read, and those not to read.
+fn namespaces(args: &SharedArgs) -> Result<(Vec<String>, Vec<String>), UsageError> {
+    let mut asked = namespace_list("--namespaces", &args.watch.namespaces)?;
+    let excluded = namespace_list("--namespaces-denylist", &args.watch.namespaces_denylist)?;
+    let all = asked.is_empty();
+    asked.retain(|name| !excluded.contains(name));
+    if asked.is_empty() && !all {
+        // An empty list would mean all of them.
+        return Err(UsageError::new("--namespaces-denylist: it leaves none of --namespaces"));
+    }
+    Ok((asked, excluded))
+}
+
+fn namespace_list(flag: &str, values: &[String]) -> Result<Vec<String>, UsageError> {
     let valid = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     let mut namespaces = Vec::new();
     for name in entries(values) {
         if !name.chars().all(valid) {
             return Err(UsageError::new(format!(
-                "--namespaces: {name:?} is no namespace (lower-case letters, digits and -)"
+                "{flag}: {name:?} is no namespace (lower-case letters, digits and -)"
             )));
         }
         if !namespaces.iter().any(|other| other == name) {
@@ -195,6 +270,13 @@ fn namespaces(values: &[String]) -> Result<Vec<String>, UsageError> {
         }
     }
     Ok(namespaces)
+}
+
+fn object_limit(limit: Option<i64>) -> Result<Option<usize>, UsageError> {
+    let limit = limit.unwrap_or(0);
+    let count = usize::try_from(limit)
+        .map_err(|_| UsageError::new(format!("--object-limit={limit}: expected 0, for no limit, or more")))?;
+    Ok((count > 0).then_some(count))
 }
 
 fn enabled_resources(
@@ -231,15 +313,20 @@ fn enabled_resources(
     Ok(enabled)
 }
 
-/// Which families are served.
-struct Families {
+/// Which families are served: allow-, deny- and opt-in list.
+#[derive(Clone, Debug)]
+pub struct Lists {
     allow: Patterns,
     deny: Patterns,
     opt_in: Patterns,
 }
 
-impl Families {
-    fn new(args: &SharedArgs) -> Result<Self, UsageError> {
+impl Lists {
+    /// The lists of these arguments.
+    ///
+    /// # Errors
+    /// A pattern does not compile, or lists exclude each other.
+    pub fn new(args: &SharedArgs) -> Result<Self, UsageError> {
         let allow = Patterns::compile("--metric-allowlist", &args.metrics.metric_allowlist)?;
         let deny = Patterns::compile("--metric-denylist", &args.metrics.metric_denylist)?;
         let opt_in = Patterns::compile("--metric-opt-in-list", &args.metrics.metric_opt_in_list)?;
@@ -261,8 +348,27 @@ impl Families {
     }
 
     fn serves(&self, family: &FamilyInfo<'_>) -> Result<bool, UsageError> {
-        Ok((self.allow.is_empty() || self.allow.matches(family.name)?)
-            && !self.deny.matches(family.name)?
-            && (!family.opt_in || self.opt_in.matches(family.name)?))
+        Ok(self.admits(family.name)? && self.opts_in(family)?)
+    }
+
+    /// Whether there is an allow- or a denylist.
+    pub fn has_any(&self) -> bool {
+        !self.allow.is_empty() || !self.deny.is_empty()
+    }
+
+    /// Whether allow- and denylist admit a family of that name.
+    ///
+    /// # Errors
+    /// A pattern backtracks for too long.
+    pub fn admits(&self, name: &str) -> Result<bool, UsageError> {
+        Ok((self.allow.is_empty() || self.allow.matches(name)?) && !self.deny.matches(name)?)
+    }
+
+    /// Whether a family is served as far as the opt-in list goes.
+    ///
+    /// # Errors
+    /// A pattern backtracks for too long.
+    pub fn opts_in(&self, family: &FamilyInfo<'_>) -> Result<bool, UsageError> {
+        Ok(!family.opt_in || self.opt_in.matches(family.name)?)
     }
 }

@@ -1,8 +1,10 @@
 //! Why a run ended, on one line.
 
 use std::io;
+use std::path::PathBuf;
 
 use super::ConnectError;
+use crate::serve::WebError;
 
 /// Why a run ended.
 #[derive(Debug, thiserror::Error)]
@@ -28,6 +30,36 @@ pub enum Failure {
         /// The reason.
         source: io::Error,
     },
+    /// The web configuration file cannot be used.
+    #[error("cannot use web configuration file {}", path.display())]
+    Web {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: WebError,
+    },
+    /// One `Authorization` header cannot hold both.
+    #[error("basic_auth_users in the file of --tls-config and --auth-filter exclude each other")]
+    TwoGuards,
+    /// A file of manifests or of an exposition cannot be read.
+    #[error("cannot read {name}")]
+    Input {
+        /// The file, or stdin.
+        name: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// What was read is neither.
+    #[error("{name}: {reason}")]
+    Content {
+        /// The file, stdin or the URL.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The result cannot be written.
+    #[error("cannot write the result")]
+    Output(#[source] io::Error),
     /// A task ended that must not.
     #[error("the {name} ended unexpectedly, the log says why")]
     Task {

@@ -4,13 +4,21 @@
 //! that panics is: an orchestrator's restart mends what limping on would hide.
 
 mod client;
+mod deploy;
+mod explain;
 mod failure;
 mod log;
+mod manifests;
 mod memory;
+mod reload;
+mod render;
+mod sharding;
 
+use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
@@ -20,16 +28,18 @@ use tracing::{info, warn};
 pub use client::ConnectError;
 pub use failure::Failure;
 
-use crate::autoshard;
+use self::deploy::Deployment;
+use self::reload::{Change, Reloader};
+use self::sharding::Sharding;
 use crate::build::Build;
-use crate::catalogue::{Catalogue, ServedResource};
+use crate::catalogue::Live;
 use crate::chain::chain;
-use crate::options::{Part, Settings};
-use crate::resource::Scope;
-use crate::serve::{About, Limits, MetricsPages, Server, TelemetryPages};
-use crate::store::Store;
-use crate::telemetry::Telemetry;
-use crate::watch::{Progress, Shares, Watch};
+use crate::options::{Address, Configuration, Job, Settings};
+use crate::serve::{Guard, Limits, MetricsPages, Reviews, Server, TelemetryPages, Web, WebFile};
+use crate::telemetry::{Files, Telemetry};
+
+/// How often a new configuration's lists are looked at until they are complete.
+const READINESS_PAUSE: Duration = Duration::from_millis(50);
 
 /// How many threads run a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,21 +56,13 @@ pub fn install_crypto_provider() {
     let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
-/// Runs until a signal or a failure; says on stderr which failure.
-pub fn main(build: Build, settings: Settings, threads: Threads) -> ExitCode {
-    memory::tune();
-    log::init(settings.verbosity);
-    let mut builder = match threads {
-        Threads::One => tokio::runtime::Builder::new_current_thread(),
-        Threads::Many => tokio::runtime::Builder::new_multi_thread(),
+/// Does what is asked for; says on stderr what went wrong.
+pub fn main(build: Build, job: Job, threads: Threads) -> ExitCode {
+    let ended = match job {
+        Job::Serve(configuration) => serve(build, configuration, threads),
+        Job::Render { settings, files, openmetrics } => render::run(&settings, &files, openmetrics),
+        Job::Explain { settings, files, url } => explain::run(&settings, &files, url.as_deref()),
     };
-    let runtime = builder.enable_all().build().map_err(Failure::Runtime);
-    let ended = runtime.and_then(|runtime| {
-        let ended = runtime.block_on(run(build, settings, threads));
-        // What still runs on other threads (a name look-up, say) is not waited for.
-        runtime.shutdown_background();
-        ended
-    });
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
@@ -70,23 +72,41 @@ pub fn main(build: Build, settings: Settings, threads: Threads) -> ExitCode {
     }
 }
 
-async fn run(build: Build, settings: Settings, threads: Threads) -> Result<(), Failure> {
+/// Serves until a signal or a failure.
+fn serve(build: Build, configuration: Configuration, threads: Threads) -> Result<(), Failure> {
+    memory::tune();
+    log::init(configuration.settings.verbosity);
+    let mut builder = match threads {
+        Threads::One => tokio::runtime::Builder::new_current_thread(),
+        Threads::Many => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = builder.enable_all().build().map_err(Failure::Runtime)?;
+    let ended = runtime.block_on(run(build, configuration, threads));
+    // What still runs on other threads (a name look-up, say) is not waited for.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn run(build: Build, configuration: Configuration, threads: Threads) -> Result<(), Failure> {
+    let settings = &configuration.settings;
     let mut signals = Signals::new().map_err(Failure::Signals)?;
     let (client, api_server) = client::connect(&settings.connection, build).await?;
-    let metrics = bind("metrics", &settings.metrics).await?;
-    let telemetry = bind("telemetry", &settings.telemetry).await?;
+    let files = Arc::new(Files::default());
+    let guard = Arc::new(guard(settings, &client, &files)?);
+    let limits = Limits::DEFAULT.with_timeouts(settings.timeouts);
+    let metrics = bind("metrics", &settings.metrics, limits).await?.guarded(Arc::clone(&guard));
+    let telemetry = bind("telemetry", &settings.telemetry, Limits::DEFAULT).await?.guarded(Arc::clone(&guard));
     // Whoever started the process learns the ports from this line. That nobody reads it is no failure.
-    let line = format!("listening metrics=http://{} telemetry=http://{}\n", metrics.address(), telemetry.address());
+    let scheme = if guard.tls().is_some() { "https" } else { "http" };
+    let [metrics_address, telemetry_address] = [&metrics, &telemetry].map(Server::address);
+    let line = format!("listening metrics={scheme}://{metrics_address} telemetry={scheme}://{telemetry_address}\n");
     let mut stdout = std::io::stdout();
     let _ = stdout.write_all(line.as_bytes()).and_then(|()| stdout.flush());
     for warning in &settings.warnings {
         warn!("{warning}");
     }
-    let shares = match &settings.autoshard {
-        Some(autoshard) => autoshard.shares(),
-        None => settings.shard.into(),
-    };
-    let place = shares.status().place;
+    let sharding = Sharding::start(settings, &client);
+    let place = sharding.shares().status().place;
     info!(
         version = build.version,
         shard_ordinal = place.map(|(ordinal, _)| ordinal),
@@ -96,37 +116,47 @@ async fn run(build: Build, settings: Settings, threads: Threads) -> Result<(), F
         "started"
     );
 
-    let about = About { build, part: describe(&settings.part), shares: shares.clone() };
-    let (catalogue, watches) = wire(&settings, &shares, threads);
-    let catalogue = Arc::new(catalogue);
-    let telemetry_state = Arc::new(Telemetry::new(build, shares.clone(), Arc::clone(&catalogue)));
+    let mut current = Deployment::start(build, settings, threads, client, sharding);
+    let mut next: Option<(Deployment, Change)> = None;
+    let live = Arc::new(Live::new(Arc::clone(&current.served)));
+    let telemetry_state = Arc::new(Telemetry::new(Arc::clone(&live), Arc::clone(&files)));
     let mut tasks = Tasks::default();
-    for watch in watches {
-        let name = format!("list/watch of {}", watch.resource.descriptor().plural);
-        tasks.spawn(name, watch.run(client.clone()));
-    }
-    if let Some(autoshard) = &settings.autoshard {
-        tasks.spawn("search for a shard".to_owned(), autoshard.clone().run(client.clone(), shares.clone()));
-    }
+    let (reloader, mut changes) = Reloader::new(build, configuration, Arc::clone(&files), Arc::clone(&guard));
+    tasks.spawn("watch of configuration files".to_owned(), reloader.run());
     let (stop, stopped) = watch::channel(false);
     let mut servers = JoinSet::new();
-    let gzip = settings.enable_gzip_encoding;
-    let pages = MetricsPages::new(about.clone(), Arc::clone(&catalogue), Arc::clone(&telemetry_state), gzip);
+    let pages = MetricsPages::new(Arc::clone(&live), Arc::clone(&telemetry_state));
     tasks.spawn("preparation of scrapes".to_owned(), pages.keep_beat());
     servers.spawn(metrics.serve(Arc::new(pages), stopped.clone()));
-    let pages = TelemetryPages { about, catalogue, telemetry: telemetry_state };
+    let pages = TelemetryPages { live: Arc::clone(&live), telemetry: telemetry_state };
     servers.spawn(telemetry.serve(Arc::new(pages), stopped));
 
-    tokio::select! {
-        () = signals.received() => {}
-        name = tasks.ended() => return Err(Failure::Task { name }),
-        Some(_) = servers.join_next() => return Err(Failure::Task { name: "HTTP server".to_owned() }),
-    }
-    if settings.autoshard.as_ref().is_some_and(|autoshard| autoshard.overlap.is_some()) {
+    loop {
         tokio::select! {
-            () = autoshard::linger(&shares) => {}
-            () = signals.received() => {}
+            () = signals.received() => break,
+            name = tasks.ended() => return Err(Failure::Task { name }),
+            name = current.tasks.ended() => return Err(Failure::Task { name }),
+            Some(_) = servers.join_next() => return Err(Failure::Task { name: "HTTP server".to_owned() }),
+            Some(change) = changes.recv() => {
+                let client = change.client.clone();
+                // What was being listed for the configuration before is of no use any more.
+                let sharding = current.sharding.carry_on(&change.settings, &client);
+                next = Some((Deployment::start(build, &change.settings, threads, client, sharding), change));
+            }
+            () = ready(next.as_mut()) => {
+                if let Some((deployment, change)) = next.take() {
+                    live.store(Arc::clone(&deployment.served));
+                    guard.set_client(change.client.clone());
+                    // Scrapes in progress keep what they read; the list/watches end here.
+                    current = deployment;
+                    change.applied(&files);
+                }
+            }
         }
+    }
+    tokio::select! {
+        () = current.sharding.linger() => {}
+        () = signals.received() => {}
     }
     info!("stopping, responses in progress may finish");
     // Servers hold a receiver each until they are done.
@@ -140,8 +170,35 @@ async fn run(build: Build, settings: Settings, threads: Threads) -> Result<(), F
     Ok(())
 }
 
-async fn bind(what: &'static str, address: &crate::options::Address) -> Result<Server, Failure> {
-    Server::bind(address, Limits::DEFAULT).await.map_err(|source| Failure::Listen {
+/// Waits until the lists of a deployment are complete; for ever without one.
+async fn ready(next: Option<&mut (Deployment, Change)>) {
+    let Some((deployment, _)) = next else { return std::future::pending().await };
+    while !deployment.served.catalogue.is_ready() {
+        tokio::time::sleep(READINESS_PAUSE).await;
+    }
+}
+
+/// What stands before the pages.
+fn guard(settings: &Settings, client: &kube::Client, files: &Files) -> Result<Guard, Failure> {
+    let web = match &settings.web_file {
+        None => Web::default(),
+        Some(path) => {
+            let failed = |source| Failure::Web { path: path.clone(), source };
+            let file = WebFile::read(path).map_err(failed)?;
+            let text = file.text().to_owned();
+            let web = file.load().map_err(failed)?;
+            files.succeeded("tls_config", path, text.as_bytes());
+            web
+        }
+    };
+    if settings.auth_filter && web.asks_for_passwords() {
+        return Err(Failure::TwoGuards);
+    }
+    Ok(Guard::new(web, settings.auth_filter.then(|| Reviews::new(client.clone()))))
+}
+
+async fn bind(what: &'static str, address: &Address, limits: Limits) -> Result<Server, Failure> {
+    Server::bind(address, limits).await.map_err(|source| Failure::Listen {
         what,
         host: address.host.clone(),
         port: address.port,
@@ -149,62 +206,11 @@ async fn bind(what: &'static str, address: &crate::options::Address) -> Result<S
     })
 }
 
-/// A store and a list/watch for each resource and namespace, and the catalogue that reads them.
-fn wire(settings: &Settings, shares: &Shares, threads: Threads) -> (Catalogue, Vec<Watch>) {
-    let (mut watches, mut served) = (Vec::new(), Vec::new());
-    let outage = Arc::default();
-    let threads = match threads {
-        Threads::One => 1,
-        Threads::Many => std::thread::available_parallelism().map_or(1, usize::from),
-    };
-    for enabled in &settings.resources {
-        let descriptor = enabled.resource.descriptor();
-        let (mut readers, mut all_progress) = (Vec::new(), Vec::new());
-        for namespace in namespaces(descriptor.scope, &settings.namespaces) {
-            let store = Store::new(enabled.plan.families().len()).with_threads(threads);
-            let progress = Arc::new(Progress::default());
-            readers.push(store.reader());
-            all_progress.push(Arc::clone(&progress));
-            watches.push(Watch {
-                resource: enabled.resource,
-                plan: enabled.plan.clone(),
-                namespace,
-                field_selector: settings.part.field_selector(descriptor.plural),
-                shares: shares.clone(),
-                use_cache: settings.use_apiserver_cache,
-                store,
-                progress,
-                outage: Arc::clone(&outage),
-            });
-        }
-        served.push(ServedResource::new(enabled.resource, &enabled.plan, readers, all_progress));
-    }
-    (Catalogue::new(served), watches)
-}
-
-/// The namespaces to watch a resource in, `None` for all at once: resources without namespaces are watched once
-/// whatever was asked for (<https://github.com/kubernetes/kube-state-metrics/issues/2998>).
-fn namespaces(scope: Scope, asked: &[String]) -> Vec<Option<String>> {
-    match scope {
-        Scope::Namespaced if !asked.is_empty() => asked.iter().cloned().map(Some).collect(),
-        Scope::Namespaced | Scope::Cluster => vec![None],
-    }
-}
-
-fn describe(part: &Part) -> String {
-    match part {
-        Part::Everything => "All resources".to_owned(),
-        Part::Node(node) => format!("Pods of node {node}"),
-        Part::Unscheduled => "Pods bound to no node".to_owned(),
-        Part::Rest => "All resources but pods".to_owned(),
-    }
-}
-
 /// Tasks that are to run as long as the process.
 #[derive(Default)]
 struct Tasks {
     tasks: JoinSet<()>,
-    names: std::collections::HashMap<Id, String>,
+    names: HashMap<Id, String>,
 }
 
 impl Tasks {

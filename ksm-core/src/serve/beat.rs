@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use super::exposition::Coding;
-use crate::catalogue::Catalogue;
+use crate::catalogue::Live;
 
 /// How long before a scrape its work starts. Less than what a scrape may be behind, so that the scrape adds no work.
 const LEAD: Duration = Duration::from_millis(600);
@@ -90,9 +90,10 @@ impl Beat {
     }
 
     /// Does the work for each scrape shortly before it is due; ends only by being dropped.
-    pub(super) async fn keep(self: Arc<Self>, catalogue: Arc<Catalogue>) {
+    pub(super) async fn keep(self: Arc<Self>, live: Arc<Live>) {
         loop {
             let coding = self.due().await;
+            let catalogue = Arc::clone(&live.load().catalogue);
             catalogue.refresh(Duration::ZERO).await;
             if coding == Coding::Gzip {
                 catalogue.pack().await;

@@ -235,6 +235,21 @@ impl Exposition {
     }
 }
 
+/// Writes everything there is, plain.
+///
+/// # Errors
+/// `out` does not take it.
+pub fn write_all(catalogue: &Arc<Catalogue>, format: Format, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    let mut exposition = Exposition::new(catalogue, &Selection::default(), format, Coding::Identity);
+    loop {
+        let chunk = exposition.next_chunk();
+        if chunk.is_empty() {
+            return out.flush();
+        }
+        out.write_all(&chunk)?;
+    }
+}
+
 impl Part {
     fn resource<'a>(&self, catalogue: &'a Catalogue) -> &'a ServedResource {
         &catalogue.resources()[self.resource]

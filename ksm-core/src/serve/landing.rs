@@ -6,8 +6,7 @@
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::pages::About;
-use crate::catalogue::{Catalogue, ServedResource};
+use crate::catalogue::{About, Catalogue, ServedResource};
 use crate::watch::{Filtering, Phase};
 
 const STYLE: &str = "\
@@ -20,6 +19,9 @@ th:first-child,td:first-child,th.l,td.l{text-align:left}tfoot td{font-weight:600
 @media(prefers-color-scheme:dark){body{color:#dde3ea;background:#14181d}p,th{color:#93a0af}a{color:#7aa2f7}\
 th,td{border-color:#2b323b}.ok{color:#4cc38a}.busy{color:#e0b040}.bad{color:#ff7b6b}}";
 
+/// Families that the page names.
+const LARGEST: usize = 10;
+
 /// The page of the main port.
 pub(super) fn metrics_page(about: &About, catalogue: &Catalogue) -> String {
     let mut page = open(about, "Metrics about the state of Kubernetes objects");
@@ -28,6 +30,7 @@ pub(super) fn metrics_page(about: &About, catalogue: &Catalogue) -> String {
     } else {
         "<span class=busy>waiting for the first lists</span>"
     };
+    let mode = escape(&about.part);
     let status = about.shares.status();
     let shard = match status.place {
         Some((0, 1)) => String::new(),
@@ -37,27 +40,30 @@ pub(super) fn metrics_page(about: &About, catalogue: &Catalogue) -> String {
         }
         None => ", shard not known yet".to_owned(),
     };
-    let _ = write!(page, "<p>{}{shard}: {ready}</p>", escape(&about.part));
+    let _ = write!(page, "<p>{mode}{shard}: {ready}</p>");
     links(&mut page);
     page.push_str(
-        "<table><thead><tr><th>Resource<th>Objects<th>Samples<th>Bytes<th class=l>State<th>Last event\
+        "<table><thead><tr><th>Resource<th>Objects<th>Samples<th>Bytes<th>Kept packed<th class=l>State<th>Last event\
          <th class=l>Filtered by</thead><tbody>",
     );
     let now = now_ms();
-    let (mut objects, mut samples, mut bytes) = (0, 0, 0);
+    let (mut objects, mut samples, mut bytes, mut packed) = (0, 0, 0, 0);
     for resource in catalogue.resources() {
         let (count, totals) = resource.totals();
         objects += count as u64;
         samples += totals.samples;
         bytes += totals.bytes;
+        let packed_bytes = resource.packed_bytes() as u64;
+        packed += packed_bytes;
         let (class, state) = state(resource);
         let _ = write!(
             page,
-            "<tr><td><a href=\"metrics?resources={name}\">{name}</a><td>{}<td>{}<td>{}<td class=\"l {class}\">{state}\
+            "<tr><td><a href=\"metrics?resources={name}\">{name}</a><td>{}<td>{}<td>{}<td>{}<td class=\"l {class}\">{state}\
              <td>{}<td class=l>{}",
             grouped(count as u64),
             grouped(totals.samples),
             size(totals.bytes),
+            size(packed_bytes),
             last_event(resource, now),
             filtering(resource.filtering()),
             name = escape(resource.plural()),
@@ -65,12 +71,31 @@ pub(super) fn metrics_page(about: &About, catalogue: &Catalogue) -> String {
     }
     let _ = write!(
         page,
-        "</tbody><tfoot><tr><td>All<td>{}<td>{}<td>{}<td><td><td></tfoot></table>",
+        "</tbody><tfoot><tr><td>All<td>{}<td>{}<td>{}<td>{}<td><td><td></tfoot></table>",
         grouped(objects),
         grouped(samples),
-        size(bytes)
+        size(bytes),
+        size(packed)
     );
+    largest_families(&mut page, catalogue, samples);
     close(page)
+}
+
+/// The families with most samples, and what part of all samples each has.
+fn largest_families(page: &mut String, catalogue: &Catalogue, samples: u64) {
+    let mut families: Vec<_> = catalogue.resources().iter().flat_map(ServedResource::families).collect();
+    families.retain(|(_, totals)| totals.samples > 0);
+    families.sort_by_key(|(name, totals)| (std::cmp::Reverse(totals.samples), *name));
+    if families.is_empty() {
+        return;
+    }
+    page.push_str("<table><thead><tr><th>Families with most samples<th>Samples<th>Of all<th>Bytes</thead><tbody>");
+    for (name, totals) in families.iter().take(LARGEST) {
+        let share = 100.0 * totals.samples as f64 / samples.max(1) as f64;
+        let (count, bytes) = (grouped(totals.samples), size(totals.bytes));
+        let _ = write!(page, "<tr><td>{}<td>{count}<td>{share:.1} %<td>{bytes}", escape(name));
+    }
+    page.push_str("</tbody></table>");
 }
 
 /// The page of the telemetry port.

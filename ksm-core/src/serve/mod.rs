@@ -6,17 +6,26 @@
 mod beat;
 mod body;
 mod exposition;
+mod guard;
 mod landing;
 mod negotiate;
 mod pace;
 mod pages;
+mod passwords;
 mod query;
+mod reviews;
 mod server;
+mod tls;
+mod web;
 
 pub use body::Body;
+pub use exposition::write_all;
+pub use guard::Guard;
 pub use pace::Limits;
-pub use pages::{About, MetricsPages, TelemetryPages};
+pub use pages::{MetricsPages, TelemetryPages};
+pub use reviews::Reviews;
 pub use server::{Client, Handler, Server};
+pub use web::{Web, WebError, WebFile};
 
 #[cfg(test)]
 mod tests;

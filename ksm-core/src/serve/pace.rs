@@ -11,6 +11,11 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+use crate::options::Timeouts;
+
+/// Longer than any connection lasts.
+const ANY_TIME: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
+
 /// What a listener allows its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -36,6 +41,13 @@ impl Limits {
         connections: 512,
         grace: Duration::from_secs(25),
     };
+
+    /// The same with other timeouts.
+    pub fn with_timeouts(self, timeouts: Timeouts) -> Self {
+        let Timeouts { header, response, idle } = timeouts;
+        let [header, response, idle] = [header, response, idle].map(|limit| limit.unwrap_or(ANY_TIME).min(ANY_TIME));
+        Self { header, response, idle, ..self }
+    }
 }
 
 /// What a connection is in the middle of.

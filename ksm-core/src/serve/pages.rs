@@ -14,14 +14,13 @@ use super::beat::Beat;
 use super::exposition::{Coding, Exposition};
 use super::query::Selection;
 use super::{Body, Client, Handler, landing, negotiate};
-use crate::build::Build;
-use crate::catalogue::{Catalogue, ServedResource};
+use crate::catalogue::{Catalogue, Live, Served, ServedResource};
 use crate::exposition::Format;
 use crate::telemetry::Telemetry;
-use crate::watch::Shares;
 
-/// How far behind what was read a scrape may be.
-const TOLERANCE: Duration = Duration::from_secs(1);
+/// How far behind what was read a scrape may start; with its own time, and that of folding, it shows what is at most a
+/// second old.
+const TOLERANCE: Duration = Duration::from_millis(750);
 
 /// More plain text than this is packed on another thread.
 const PACKED_HERE: u64 = 256 * 1024;
@@ -34,35 +33,18 @@ const TEXT: &str = "text/plain; charset=utf-8";
 /// Where there is a page, on either port.
 const PATHS: [&str; 5] = ["/", "/metrics", "/healthz", "/livez", "/readyz"];
 
-/// What a process is, for people.
-#[derive(Clone, Debug)]
-pub struct About {
-    /// Program and version.
-    pub build: Build,
-    /// Which objects of the cluster it is about, in a few words.
-    pub part: String,
-    /// Which of these objects are its own.
-    pub shares: Shares,
-}
-
 /// The pages of the main port.
 pub struct MetricsPages {
-    /// What this process is.
-    pub about: About,
-    /// What is served.
-    pub catalogue: Arc<Catalogue>,
+    live: Arc<Live>,
     /// Where scrapes are timed.
-    pub telemetry: Arc<Telemetry>,
-    gzip: bool,
+    telemetry: Arc<Telemetry>,
     beat: Arc<Beat>,
 }
 
 /// The pages of the telemetry port.
 pub struct TelemetryPages {
-    /// What this process is.
-    pub about: About,
     /// What is served on the main port, for readiness.
-    pub catalogue: Arc<Catalogue>,
+    pub live: Arc<Live>,
     /// The self-metrics.
     pub telemetry: Arc<Telemetry>,
 }
@@ -72,30 +54,31 @@ impl Handler for MetricsPages {
         if let Some(refused) = refusal(&request) {
             return refused;
         }
+        let served = self.live.load_full();
         let response = match request.uri().path() {
-            "/metrics" => self.metrics(&request).await,
-            "/" => html(landing::metrics_page(&self.about, &self.catalogue)),
-            path => health(path, &self.catalogue, &self.about.shares),
+            "/metrics" => self.metrics(&served, &request).await,
+            "/" => html(landing::metrics_page(&served.about, &served.catalogue)),
+            path => health(path, &served, &request),
         };
         for_method(&request, response)
     }
 }
 
 impl MetricsPages {
-    /// The pages; `gzip` says whether clients that take it are sent it.
-    pub fn new(about: About, catalogue: Arc<Catalogue>, telemetry: Arc<Telemetry>, gzip: bool) -> Self {
-        Self { about, catalogue, telemetry, gzip, beat: Arc::default() }
+    /// Pages of what is in `live`.
+    pub fn new(live: Arc<Live>, telemetry: Arc<Telemetry>) -> Self {
+        Self { live, telemetry, beat: Arc::default() }
     }
 
     /// Does the work for scrapes ahead of them, once it knows when they come; ends only by being dropped.
     pub fn keep_beat(&self) -> impl Future<Output = ()> + Send + use<> {
-        Arc::clone(&self.beat).keep(Arc::clone(&self.catalogue))
+        Arc::clone(&self.beat).keep(Arc::clone(&self.live))
     }
 
-    async fn metrics(&self, request: &Request<Incoming>) -> Response<Body> {
+    async fn metrics(&self, served: &Served, request: &Request<Incoming>) -> Response<Body> {
         let (started, now) = (Instant::now(), tokio::time::Instant::now());
         let format = negotiate::format(request.headers());
-        let coding = match self.gzip && negotiate::gzip(request.headers()) {
+        let coding = match served.gzip && negotiate::gzip(request.headers()) {
             true => Coding::Gzip,
             false => Coding::Identity,
         };
@@ -103,17 +86,17 @@ impl MetricsPages {
             Ok(selection) => selection,
             Err(error) => return plain(StatusCode::BAD_REQUEST, format!("{error}\n")),
         };
-        if let Some(Client(address)) = request.extensions().get() {
+        if let Some(Client { address, .. }) = request.extensions().get() {
             self.beat.note((address.ip(), request.uri().to_string()), coding, now);
         }
-        self.catalogue.refresh(TOLERANCE).await;
-        let exposition = self.exposition(selection, format, coding).await;
+        served.catalogue.refresh(TOLERANCE).await;
+        let exposition = exposition(&served.catalogue, selection, format, coding).await;
         let telemetry = Arc::clone(&self.telemetry);
         let method = request.method().clone();
         let timed = Box::new(move || telemetry.observe_request(&method, started.elapsed()));
         let body = Body::exposition(exposition).on_end(timed);
         let mut response = response(StatusCode::OK, format.content_type(), body);
-        if self.gzip {
+        if served.gzip {
             response.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));
         }
         if coding == Coding::Gzip {
@@ -121,13 +104,13 @@ impl MetricsPages {
         }
         response
     }
+}
 
-    async fn exposition(&self, selection: Selection, format: Format, coding: Coding) -> Exposition {
-        if coding == Coding::Gzip && self.catalogue.unpacked_bytes() > PACKED_HERE {
-            self.catalogue.pack().await;
-        }
-        Exposition::new(&self.catalogue, &selection, format, coding)
+async fn exposition(catalogue: &Arc<Catalogue>, selection: Selection, format: Format, coding: Coding) -> Exposition {
+    if coding == Coding::Gzip && catalogue.unpacked_bytes() > PACKED_HERE {
+        catalogue.pack().await;
     }
+    Exposition::new(catalogue, &selection, format, coding)
 }
 
 impl Handler for TelemetryPages {
@@ -137,8 +120,8 @@ impl Handler for TelemetryPages {
         }
         let response = match request.uri().path() {
             "/metrics" => self.metrics(negotiate::format(request.headers())),
-            "/" => html(landing::telemetry_page(&self.about)),
-            path => health(path, &self.catalogue, &self.about.shares),
+            "/" => html(landing::telemetry_page(&self.live.load().about)),
+            path => health(path, &self.live.load(), &request),
         };
         for_method(&request, response)
     }
@@ -166,10 +149,17 @@ fn for_method(request: &Request<Incoming>, response: Response<Body>) -> Response
     if request.method() == Method::HEAD { response.map(Body::without_content) } else { response }
 }
 
-fn health(path: &str, catalogue: &Catalogue, shares: &Shares) -> Response<Body> {
+fn health(path: &str, served: &Served, request: &Request<Incoming>) -> Response<Body> {
+    let catalogue = &served.catalogue;
+    // Behind a guard, health pages say as little as they can.
+    let guarded = request.extensions().get().is_none_or(|client: &Client| client.guarded);
+    let stopping = served.about.shares.status().stopping;
     match path {
         "/healthz" | "/livez" => plain(StatusCode::OK, "ok\n"),
-        "/readyz" if shares.status().stopping => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+        "/readyz" if guarded && (stopping || !catalogue.is_ready()) => {
+            plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
+        }
+        "/readyz" if stopping => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
         "/readyz" => readiness(catalogue),
         _ => plain(StatusCode::NOT_FOUND, "not found\n"),
     }
@@ -189,7 +179,7 @@ fn readiness(catalogue: &Catalogue) -> Response<Body> {
     plain(StatusCode::SERVICE_UNAVAILABLE, format!("waiting for the first list of {}{more}\n", named.join(", ")))
 }
 
-fn plain(status: StatusCode, text: impl Into<String>) -> Response<Body> {
+pub(super) fn plain(status: StatusCode, text: impl Into<String>) -> Response<Body> {
     response(status, TEXT, Body::whole(text.into()))
 }
 

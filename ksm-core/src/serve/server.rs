@@ -11,18 +11,21 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinError, JoinSet};
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 use tracing::{debug, error, warn};
 
-use super::Body;
 use super::pace::{Limits, Pace, Paced};
+use super::{Body, Guard};
 use crate::options::Address;
 
 /// Request headers longer than this are answered with 431.
@@ -39,7 +42,26 @@ pub trait Handler: Send + Sync + 'static {
 
 /// Who sent a request.
 #[derive(Clone, Copy, Debug)]
-pub struct Client(pub SocketAddr);
+pub struct Client {
+    /// Where the connection comes from.
+    pub address: SocketAddr,
+    /// Whether pages are guarded at all, so that open ones are to say little.
+    pub guarded: bool,
+    /// Whether it has a certificate that was verified.
+    pub certified: bool,
+}
+
+/// The first byte of a TLS connection: a record of the handshake.
+const TLS_HANDSHAKE: u8 = 22;
+
+/// What a client is told that speaks plain HTTP where TLS is served.
+const NO_TLS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: 44\r\n\
+    Connection: close\r\n\r\nthis port serves TLS: ask with https, please";
+
+/// What a connection is read from and written to.
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// A port that is bound and not yet served.
 #[derive(Debug)]
@@ -47,6 +69,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     limits: Limits,
+    guard: Arc<Guard>,
 }
 
 impl Server {
@@ -63,7 +86,12 @@ impl Server {
             bound => bound?,
         };
         let address = listener.local_addr()?;
-        Ok(Self { listener, address, limits })
+        Ok(Self { listener, address, limits, guard: Arc::new(Guard::open()) })
+    }
+
+    /// The same, behind a guard.
+    pub fn guarded(self, guard: Arc<Guard>) -> Self {
+        Self { guard, ..self }
     }
 
     /// The address with the port that was bound.
@@ -86,17 +114,19 @@ impl Server {
                     Ok(permit) => permit,
                     Err(_) => permits.clone().acquire_owned().await.expect("the semaphore is never closed"),
                 };
-                self.listener.accept().await.map(|(stream, client)| (stream, Client(client), permit))
+                self.listener.accept().await.map(|(stream, client)| (stream, client, permit))
             };
             tokio::select! {
                 () = stopped => break,
                 Some(ended) = connections.join_next() => report(ended),
                 accepted = accept => match accepted {
                     Ok((stream, client, permit)) => {
-                        let handler = Arc::clone(&handler);
-                        let connection = connection(stream, client, handler, self.limits, stop.clone(), is_full.clone());
+                        let (handler, guard) = (Arc::clone(&handler), Arc::clone(&self.guard));
+                        let (limits, stop, is_full) = (self.limits, stop.clone(), is_full.clone());
                         connections.spawn(async move {
-                            connection.await;
+                            if let Some((stream, client)) = open(stream, client, &guard, limits).await {
+                                connection(stream, client, handler, guard, limits, stop, is_full).await;
+                            }
                             drop(permit);
                         });
                     }
@@ -113,7 +143,7 @@ impl Server {
                 report(ended);
             }
         };
-        if tokio::time::timeout(self.limits.grace, drained).await.is_err() {
+        if timeout(self.limits.grace, drained).await.is_err() {
             warn!(connections = connections.len(), address = %self.address, "responses cut, their grace is over");
         }
     }
@@ -133,26 +163,71 @@ fn no_ipv6(error: &io::Error) -> bool {
     error.raw_os_error() == Some(EAFNOSUPPORT) || error.kind() == io::ErrorKind::AddrNotAvailable
 }
 
+/// Speaks TLS with who connects, if TLS is served; `None` if that does not work out.
+async fn open(
+    mut stream: TcpStream,
+    address: SocketAddr,
+    guard: &Guard,
+    limits: Limits,
+) -> Option<(Box<dyn Stream>, Client)> {
+    // The last chunk of a response is not to wait for the client's acknowledgement. A socket that refuses is gone.
+    let _ = stream.set_nodelay(true);
+    let client = Client { address, guarded: guard.is_closed(), certified: false };
+    let Some(config) = guard.tls() else { return Some((Box::new(stream), client)) };
+    let handshake = async move {
+        let mut first = [0];
+        if stream.peek(&mut first).await? == 1 && first[0] != TLS_HANDSHAKE {
+            stream.write_all(NO_TLS).await?;
+            stream.shutdown().await?;
+            return Ok(None);
+        }
+        TlsAcceptor::from(config).accept(stream).await.map(Some)
+    };
+    match timeout(limits.header, handshake).await {
+        Ok(Ok(Some(stream))) => {
+            let certified = stream.get_ref().1.peer_certificates().is_some_and(|chain| !chain.is_empty());
+            Some((Box::new(stream), Client { certified, ..client }))
+        }
+        Ok(Ok(None)) => {
+            debug!("plain HTTP on a port that serves TLS");
+            None
+        }
+        Ok(Err::<_, io::Error>(error)) => {
+            debug!(%error, "no TLS connection");
+            None
+        }
+        Err(_) => {
+            debug!("no TLS connection within the time for a header");
+            None
+        }
+    }
+}
+
 /// Serves one connection until the client or a limit ends it, or, once `stop` is true, until its response is sent.
 /// While `full` is true, a connection between two requests makes room for others.
 async fn connection(
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     client: Client,
     handler: Arc<impl Handler>,
+    guard: Arc<Guard>,
     limits: Limits,
     mut stop: watch::Receiver<bool>,
     full: watch::Receiver<bool>,
 ) {
-    // The last chunk of a response is not to wait for the client's acknowledgement. A socket that refuses is gone.
-    let _ = stream.set_nodelay(true);
     let pace = Pace::new(limits);
     let io = TokioIo::new(Paced { io: stream, pace: pace.clone() });
     let service = service_fn(|mut request: Request<Incoming>| {
         pace.start_response();
-        let (handler, ended) = (Arc::clone(&handler), pace.clone());
+        let (handler, guard, ended) = (Arc::clone(&handler), Arc::clone(&guard), pace.clone());
         request.extensions_mut().insert(client);
         async move {
-            let response = handler.respond(request).await;
+            let refusal = guard.refusal(request.uri().path(), request.headers(), client.certified).await;
+            let mut response = match refusal {
+                Some(refusal) if request.method() == Method::HEAD => refusal.map(Body::without_content),
+                Some(refusal) => refusal,
+                None => handler.respond(request).await,
+            };
+            guard.decorate(response.headers_mut());
             Ok::<_, Infallible>(response.map(|body| body.on_end(Box::new(move || ended.end_response()))))
         }
     });

@@ -20,14 +20,14 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::build::Build;
-use crate::catalogue::{Catalogue, ServedResource};
+use crate::catalogue::{About, Catalogue, Live, Served, ServedResource};
 use crate::exposition::Kind;
 use crate::family::{FamilyInfo, Plan, Stability};
 use crate::options::Address;
 use crate::resource::{AnyResource, Descriptor, Fetch, Rendered, Scope};
 use crate::shard::Shard;
 use crate::store::{ObjectKey, Store};
-use crate::telemetry::Telemetry;
+use crate::telemetry::{Files, Telemetry};
 use crate::view::{DecodeError, Encoding, ObjectMeta};
 use crate::watch::Progress;
 
@@ -145,30 +145,24 @@ struct Running {
 
 impl Running {
     async fn start(catalogue: Catalogue, limits: Limits) -> Self {
-        Self::start_with(catalogue, limits, |about, catalogue, telemetry| {
-            MetricsPages::new(about, catalogue, telemetry, true)
-        })
-        .await
+        Self::start_with(catalogue, limits, true, MetricsPages::new).await
     }
 
     async fn start_telemetry(catalogue: Catalogue) -> Self {
-        Self::start_with(catalogue, LIMITS, |about, catalogue, telemetry| TelemetryPages {
-            about,
-            catalogue,
-            telemetry,
-        })
-        .await
+        Self::start_with(catalogue, LIMITS, true, |live, telemetry| TelemetryPages { live, telemetry }).await
     }
 
     async fn start_with<H: Handler>(
         catalogue: Catalogue,
         limits: Limits,
-        pages: impl FnOnce(About, Arc<Catalogue>, Arc<Telemetry>) -> H,
+        gzip: bool,
+        pages: impl FnOnce(Arc<Live>, Arc<Telemetry>) -> H,
     ) -> Self {
         let catalogue = Arc::new(catalogue);
-        let telemetry = Arc::new(Telemetry::new(BUILD, Shard::WHOLE, Arc::clone(&catalogue)));
         let about = About { build: BUILD, part: "All <resources>".to_owned(), shares: Shard::WHOLE.into() };
-        let pages = pages(about, Arc::clone(&catalogue), Arc::clone(&telemetry));
+        let live = Arc::new(Live::from_pointee(Served { about, catalogue: Arc::clone(&catalogue), gzip }));
+        let telemetry = Arc::new(Telemetry::new(Arc::clone(&live), Arc::new(Files::default())));
+        let pages = pages(live, Arc::clone(&telemetry));
         let server = bind(limits).await;
         let address = server.address();
         let (stop, stopped) = watch::channel(false);
@@ -502,7 +496,7 @@ async fn a_panic_costs_one_connection() {
             response
         }
     }
-    let running = Running::start_with(small(), LIMITS, |_, _, _| Fragile).await;
+    let running = Running::start_with(small(), LIMITS, false, |_, _| Fragile).await;
     let mut client = running.connect().await;
     client.send("GET", "/panic", "").await;
     assert_eq!(client.bytes_to_end().await, 0);
@@ -540,6 +534,10 @@ async fn the_landing_page_tells_what_is_served() {
         "waiting for the first lists",
         "<a href=\"metrics?resources=alphas\">alphas</a><td>2<td>4<td>",
         "<td>All<td>3<td>6<td>",
+        "<th>Kept packed",
+        "Families with most samples",
+        "<tr><td>demo_alpha_count_total<td>2<td>33.3 %<td>",
+        "<tr><td>demo_beta_size<td>1<td>16.7 %<td>",
     ] {
         assert!(page.body.contains(expected), "{expected} in {}", page.body);
     }

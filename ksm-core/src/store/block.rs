@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::Totals;
-use super::deflate::{Deflater, Inflater, crc32};
+use super::deflate::{Deflater, FINAL, Inflater, crc32};
 use super::sealed::hash_families;
 use crate::resource::Rendered;
 
@@ -161,6 +161,7 @@ impl ObjectText {
 /// Text by family, each family one piece of deflate.
 #[derive(Debug)]
 pub struct Packed {
+    /// Pieces, each followed by [`FINAL`], so that it can be read on its own.
     data: Box<[u8]>,
     families: Box<[PackedFamily]>,
 }
@@ -199,8 +200,7 @@ impl Packed {
     /// The piece of that family.
     pub fn piece(&self, family: usize) -> Piece<'_> {
         let PackedFamily { end, crc, length, .. } = self.families[family];
-        let start = if family == 0 { 0 } else { self.families[family - 1].end };
-        Piece { data: &self.data[start as usize..end as usize], crc, length }
+        Piece { data: &self.data[self.start(family)..end as usize], crc, length }
     }
 
     pub(super) fn samples(&self, family: usize) -> u32 {
@@ -208,10 +208,15 @@ impl Packed {
     }
 
     pub(super) fn inflate(&self, family: usize, reader: &mut TextReader, out: &mut Vec<u8>) {
-        let piece = self.piece(family);
-        if piece.length > 0 {
-            reader.inflater().append(piece.data, piece.length as usize, out);
+        let PackedFamily { end, length, .. } = self.families[family];
+        if length > 0 {
+            let closed = &self.data[self.start(family)..end as usize + FINAL.len()];
+            reader.inflater().append(closed, length as usize, out);
         }
+    }
+
+    fn start(&self, family: usize) -> usize {
+        if family == 0 { 0 } else { self.families[family - 1].end as usize + FINAL.len() }
     }
 }
 
@@ -239,6 +244,7 @@ impl Packer {
 
     fn note(&mut self, crc: u32, length: usize, samples: u32) {
         self.families.push(PackedFamily { end: self.data.len() as u64, length: length as u64, crc, samples });
+        self.data.extend_from_slice(&FINAL);
     }
 
     /// What was built, leaving the packer empty.

@@ -3,6 +3,7 @@
 //! Numbers are read when they are scraped, from the counters that list/watches keep anyway; only requests are counted
 //! here. Names that kube-state-metrics has are kept, with the plural name of the resource as `resource`.
 
+mod files;
 mod process;
 mod resources;
 mod sharding;
@@ -18,10 +19,10 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use crate::build::Build;
-use crate::catalogue::Catalogue;
+pub use files::Files;
+
+use crate::catalogue::Live;
 use crate::exposition::Format;
-use crate::watch::Shares;
 
 /// Upper bounds in seconds, the usual ones of Prometheus client libraries.
 const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -37,8 +38,8 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Self-metrics of a process that serves `catalogue`, a share of the cluster.
-    pub fn new(build: Build, shares: impl Into<Shares>, catalogue: Arc<Catalogue>) -> Self {
+    /// Self-metrics of a process that serves what is in `live`, as `files` say.
+    pub fn new(live: Arc<Live>, files: Arc<Files>) -> Self {
         let mut registry = Registry::default();
         let requests = Requests::new_with_constructor(|| Histogram::new(BUCKETS));
         registry.register(
@@ -46,9 +47,10 @@ impl Telemetry {
             "Time from the head of a request to the last byte of the body, by handler and method",
             requests.clone(),
         );
-        registry.register_collector(Box::new(Identity { build }));
-        registry.register_collector(Box::new(sharding::Sharding { shares: shares.into() }));
-        registry.register_collector(Box::new(resources::Resources { catalogue }));
+        registry.register_collector(Box::new(Identity { live: Arc::clone(&live) }));
+        registry.register_collector(Box::new(sharding::Sharding { live: Arc::clone(&live) }));
+        registry.register_collector(Box::new(files::FilesCollector { files }));
+        registry.register_collector(Box::new(resources::Resources { live }));
         registry.register_collector(Box::new(process::Process { started: unix_seconds(SystemTime::now()) }));
         Self { registry, requests }
     }
@@ -77,17 +79,23 @@ fn unix_seconds(time: SystemTime) -> f64 {
 }
 
 /// Version.
-#[derive(Debug)]
 struct Identity {
-    build: Build,
+    live: Arc<Live>,
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Identity")
+    }
 }
 
 impl Collector for Identity {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let build = self.live.load().about.build;
         let build = [
-            ("program", self.build.name),
-            ("version", self.build.version),
-            ("revision", self.build.revision),
+            ("program", build.name),
+            ("version", build.version),
+            ("revision", build.revision),
             ("os", std::env::consts::OS),
             ("arch", std::env::consts::ARCH),
         ];

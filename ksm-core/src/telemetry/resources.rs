@@ -6,7 +6,7 @@ use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
-use crate::catalogue::{Catalogue, ServedResource};
+use crate::catalogue::{Catalogue, Live, ServedResource};
 use crate::watch::{Count, Filtering, Progress};
 
 /// Reads one of the counters.
@@ -65,6 +65,19 @@ struct Gauge {
 }
 
 const GAUGES: &[Gauge] = &[
+    Gauge {
+        name: "kube_state_metrics_list_objects",
+        help: "Objects that the last list took, all namespaces together; no sample without --object-limit.",
+        value: |resource| limited(resource, |progress| &progress.listed),
+    },
+    Gauge {
+        name: "kube_state_metrics_list_objects_limit",
+        help: "Objects that a list may take at most; no sample without --object-limit.",
+        value: |resource| {
+            let limits = resource.progress().iter().map(|progress| progress.list_limit.get());
+            limits.max().filter(|&limit| limit > 0).map(|limit| limit as f64)
+        },
+    },
     Gauge {
         name: "kube_state_metrics_sharded_objects",
         help: "Objects served, those of this shard.",
@@ -138,12 +151,18 @@ const GAUGES: &[Gauge] = &[
     },
 ];
 
+/// A sum over namespaces, if the number of objects is limited.
+fn limited(resource: &ServedResource, count: Read) -> Option<f64> {
+    let limited = resource.progress().iter().any(|progress| progress.list_limit.get() > 0);
+    limited.then(|| sum(resource, count) as f64)
+}
+
 fn seconds(milliseconds: u64) -> f64 {
     milliseconds as f64 / 1000.0
 }
 
 pub(super) struct Resources {
-    pub(super) catalogue: Arc<Catalogue>,
+    pub(super) live: Arc<Live>,
 }
 
 impl std::fmt::Debug for Resources {
@@ -155,13 +174,13 @@ impl std::fmt::Debug for Resources {
 impl Resources {
     /// Lists or watches by outcome.
     fn outcomes(
-        &self,
+        catalogue: &Catalogue,
         encoder: &mut DescriptorEncoder<'_>,
         (name, help): (&str, &str),
         outcomes: [(&str, Read); 2],
     ) -> Result<(), std::fmt::Error> {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
-        for resource in self.catalogue.resources() {
+        for resource in catalogue.resources() {
             for (result, count) in outcomes {
                 let labels = [("resource", resource.plural()), ("result", result)];
                 family.encode_family(&labels)?.encode_counter::<NoLabelSet, _, f64>(&sum(resource, count), None)?;
@@ -173,19 +192,23 @@ impl Resources {
 
 impl Collector for Resources {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        self.outcomes(
+        let served = self.live.load_full();
+        let catalogue = &served.catalogue;
+        Self::outcomes(
+            catalogue,
             &mut encoder,
             ("kube_state_metrics_list", "Lists by resource and result, refused ones being errors."),
             [("success", |progress| &progress.lists_succeeded), ("error", |progress| &progress.lists_failed)],
         )?;
-        self.outcomes(
+        Self::outcomes(
+            catalogue,
             &mut encoder,
             ("kube_state_metrics_watch", "Watches that ended, by resource and result."),
             [("success", |progress| &progress.watches_succeeded), ("error", |progress| &progress.watches_failed)],
         )?;
         for counter in COUNTERS {
             let mut family = encoder.encode_descriptor(counter.name, counter.help, None, MetricType::Counter)?;
-            for resource in self.catalogue.resources() {
+            for resource in catalogue.resources() {
                 family
                     .encode_family(&[("resource", resource.plural())])?
                     .encode_counter::<NoLabelSet, _, f64>(&sum(resource, counter.count), None)?;
@@ -193,7 +216,7 @@ impl Collector for Resources {
         }
         for time in TIMES {
             let mut family = encoder.encode_descriptor(time.name, time.help, None, MetricType::Counter)?;
-            for resource in self.catalogue.resources() {
+            for resource in catalogue.resources() {
                 let seconds = sum(resource, time.count) as f64 / 1e6;
                 family
                     .encode_family(&[("resource", resource.plural())])?
@@ -202,7 +225,7 @@ impl Collector for Resources {
         }
         for gauge in GAUGES {
             let mut family = encoder.encode_descriptor(gauge.name, gauge.help, None, MetricType::Gauge)?;
-            for resource in self.catalogue.resources() {
+            for resource in catalogue.resources() {
                 if let Some(value) = (gauge.value)(resource) {
                     family.encode_family(&[("resource", resource.plural())])?.encode_gauge(&value)?;
                 }

@@ -1,20 +1,27 @@
 //! What sharding says of itself: its place in the set, and changes of it.
 
+use std::sync::Arc;
+
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 
-use crate::watch::Shares;
+use crate::catalogue::Live;
 
 /// Place, scheme and reshards.
-#[derive(Debug)]
 pub(super) struct Sharding {
-    pub(super) shares: Shares,
+    pub(super) live: Arc<Live>,
+}
+
+impl std::fmt::Debug for Sharding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sharding")
+    }
 }
 
 impl Collector for Sharding {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let status = self.shares.status();
+        let status = self.live.load().about.shares.status();
         // Of a place that is not known yet nothing is said.
         if let Some((ordinal, total)) = status.place {
             let label = [("shard_ordinal", ordinal.to_string())];

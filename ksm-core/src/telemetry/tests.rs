@@ -1,12 +1,14 @@
 //! Self-metrics in both formats.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use crate::catalogue::ServedResource;
+use crate::build::Build;
+use crate::catalogue::{About, Catalogue, Served, ServedResource};
 use crate::shard::{Scheme, Shard};
 use crate::store::{ObjectKey, Store};
-use crate::watch::{Filtering, Progress};
+use crate::watch::{Filtering, Progress, Shares};
 
 const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc" };
 
@@ -39,7 +41,12 @@ fn telemetry() -> Telemetry {
     progress[1].read_bytes.add(1000);
     let served = ServedResource::new(resource, &plan, vec![empty.reader(), full.reader()], progress.to_vec());
     let shard = Shard::new(1, 3, Scheme::Range).unwrap();
-    Telemetry::new(BUILD, shard, Arc::new(Catalogue::new(vec![served])))
+    let about = About { build: BUILD, part: String::new(), shares: shard.into() };
+    let served = Served { about, catalogue: Arc::new(Catalogue::new(vec![served])), gzip: false };
+    let files = Arc::new(Files::default());
+    files.succeeded("config", Path::new("f.yaml"), b"port: 1\n");
+    files.failed("tls_config", Path::new("w.yaml"));
+    Telemetry::new(Arc::new(Live::from_pointee(served)), files)
 }
 
 #[track_caller]
@@ -67,6 +74,10 @@ fn names_of_kube_state_metrics_are_kept() {
             "kube_state_metrics_sharded_reshard_overlap 0",
             "kube_state_metrics_sharded_reshards_total 0.0",
             "kube_state_metrics_sharded_resharding{resource=\"daemonsets\"} 0.0",
+            // As Prometheus servers hash their configuration: six bytes of the MD5 sum.
+            "kube_state_metrics_config_hash{type=\"config\",filename=\"f.yaml\"} 216709066082935.0",
+            "kube_state_metrics_last_config_reload_successful{type=\"config\",filename=\"f.yaml\"} 1",
+            "kube_state_metrics_last_config_reload_successful{type=\"tls_config\",filename=\"w.yaml\"} 0",
             "# TYPE http_request_duration_seconds histogram",
             "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.025\"} 0",
             "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.05\"} 1",
@@ -117,7 +128,9 @@ fn openmetrics_is_ended_and_text_is_not() {
 #[test]
 fn reshards_are_counted_and_an_unknown_place_is_not_made_up() {
     let shares = Shares::unknown(Scheme::Md5);
-    let telemetry = Telemetry::new(BUILD, shares.clone(), Arc::new(Catalogue::new(Vec::new())));
+    let about = About { build: BUILD, part: String::new(), shares: shares.clone() };
+    let served = Served { about, catalogue: Arc::new(Catalogue::new(Vec::new())), gzip: false };
+    let telemetry = Telemetry::new(Arc::new(Live::from_pointee(served)), Arc::new(Files::default()));
     let before = telemetry.encode(Format::Text);
     assert!(!before.contains("kube_state_metrics_total_shards"), "{before}");
     assert!(!before.contains("kube_state_metrics_shard_ordinal"), "{before}");

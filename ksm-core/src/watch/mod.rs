@@ -39,6 +39,8 @@ pub struct Watch {
     pub shares: Shares,
     /// Read lists from the API server's watch cache (`resourceVersion=0`), as `--use-apiserver-cache` asks.
     pub use_cache: bool,
+    /// Objects that a list takes at most, whatever there is; the watch that follows adds those that change.
+    pub object_limit: Option<usize>,
     /// Where objects go; this list/watch is the only writer.
     pub store: Store,
     /// Where it says how it is doing.

@@ -9,7 +9,7 @@ use kube::client::Body;
 use crate::resource::{Descriptor, Fetch};
 
 /// Objects a page, as kubectl and client-go ask for.
-pub(super) const PAGE_SIZE: u32 = 500;
+pub(super) const PAGE_SIZE: usize = 500;
 
 /// Annotation of the bookmark that ends a streamed list (KEP-3157).
 pub(super) const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
@@ -57,14 +57,15 @@ impl Target {
         self.shard_selector.is_some()
     }
 
-    /// Reads one page of a list.
-    pub(super) fn list(&self, page: Page<'_>) -> Request<Body> {
+    /// Reads one page of a list, of at most `room` objects.
+    pub(super) fn list(&self, page: Page<'_>, room: Option<usize>) -> Request<Body> {
         let mut query = self.query();
+        let limit = room.map_or(PAGE_SIZE, |room| room.min(PAGE_SIZE)).to_string();
         match page {
-            Page::First => query.push("limit", &PAGE_SIZE.to_string()),
+            Page::First => query.push("limit", &limit),
             Page::Cached => query.push("resourceVersion", "0"),
             Page::Continue(token) => {
-                query.push("limit", &PAGE_SIZE.to_string());
+                query.push("limit", &limit);
                 query.push("continue", token);
             }
         }
@@ -192,11 +193,13 @@ mod tests {
     #[test]
     fn lists_go_page_by_page() {
         let target = Target::new(resource("", "pods", Fetch::Whole), None, None);
-        check(target.list(Page::First), "/api/v1/pods?limit=500", PROTOBUF);
-        check(target.list(Page::Continue("a+b/c=")), "/api/v1/pods?limit=500&continue=a%2Bb%2Fc%3D", PROTOBUF);
-        check(target.list(Page::Cached), "/api/v1/pods?resourceVersion=0", PROTOBUF);
+        check(target.list(Page::First, None), "/api/v1/pods?limit=500", PROTOBUF);
+        check(target.list(Page::Continue("a+b/c="), None), "/api/v1/pods?limit=500&continue=a%2Bb%2Fc%3D", PROTOBUF);
+        check(target.list(Page::Cached, None), "/api/v1/pods?resourceVersion=0", PROTOBUF);
+        check(target.list(Page::First, Some(100)), "/api/v1/pods?limit=100", PROTOBUF);
+        check(target.list(Page::Continue("t"), Some(1000)), "/api/v1/pods?limit=500&continue=t", PROTOBUF);
         let target = Target::new(resource("apps", "deployments", Fetch::Whole), Some("team-a"), None);
-        check(target.list(Page::First), "/apis/apps/v1/namespaces/team-a/deployments?limit=500", PROTOBUF);
+        check(target.list(Page::First, None), "/apis/apps/v1/namespaces/team-a/deployments?limit=500", PROTOBUF);
     }
 
     #[test]
@@ -206,7 +209,7 @@ mod tests {
             .with_shard_selector(shard.selector());
         let query = "fieldSelector=spec.nodeName%3D&shardSelector=shardRange%28object.metadata.uid%2C%20%27\
                      0x0000000000000000%27%2C%20%270x8000000000000000%27%29";
-        check(target.list(Page::First), &format!("/api/v1/pods?{query}&limit=500"), PROTOBUF);
+        check(target.list(Page::First, None), &format!("/api/v1/pods?{query}&limit=500"), PROTOBUF);
         check(target.probe(), &format!("/api/v1/pods?{query}&limit=1"), PROTOBUF);
         let watch = "watch=true&resourceVersion=17&allowWatchBookmarks=true&timeoutSeconds=300";
         check(target.watch("17", 300), &format!("/api/v1/pods?{query}&{watch}"), WATCH);
@@ -230,7 +233,7 @@ mod tests {
                  application/json;as={kind};g=meta.k8s.io;v=v1,application/json"
             )
         };
-        check(target.list(Page::First), "/api/v1/configmaps?limit=500", &accept("PartialObjectMetadataList"));
+        check(target.list(Page::First, None), "/api/v1/configmaps?limit=500", &accept("PartialObjectMetadataList"));
         check(
             target.watch("1", 9),
             "/api/v1/configmaps?watch=true&resourceVersion=1&allowWatchBookmarks=true&timeoutSeconds=9",

@@ -55,6 +55,7 @@ pub(super) struct Session {
     /// What to read, before it is known whether the API server filters by shard.
     target: Target,
     use_cache: bool,
+    object_limit: Option<usize>,
     store: Store,
     reader: ObjectReader,
     progress: Arc<Progress>,
@@ -99,10 +100,12 @@ impl Session {
         let target = Target::new(descriptor, watch.namespace.as_deref(), watch.field_selector.as_deref());
         let reader = ObjectReader::new(watch.resource, watch.plan, Arc::clone(&watch.progress));
         let (follower, taker) = watch.shares.follow();
+        watch.progress.list_limit.set(watch.object_limit.map_or(0, |limit| limit as u64));
         Self {
             client,
             target,
             use_cache: watch.use_cache,
+            object_limit: watch.object_limit,
             store: watch.store,
             reader,
             progress: watch.progress,
@@ -197,7 +200,8 @@ impl Session {
     }
 
     async fn list_of(&mut self, target: &Target) -> Result<Listed, WatchError> {
-        if self.paged_until.is_none_or(|until| Instant::now() >= until) {
+        // A streamed list has no limit.
+        if self.object_limit.is_none() && self.paged_until.is_none_or(|until| Instant::now() >= until) {
             match self.streamed_list(target).await {
                 Err(error) if error.means_no_streaming() => {
                     debug!(error = %chain(&error), "no streamed list, reading pages");
@@ -239,25 +243,34 @@ impl Session {
     async fn paged_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
         let mut relist = self.store.relist();
         let (mut version, mut token) = (None, None::<String>);
+        let mut room = self.object_limit;
         loop {
             let page = match &token {
                 Some(token) => Page::Continue(token),
-                None if self.use_cache => Page::Cached,
+                // The cache answers whole, whatever the limit.
+                None if self.use_cache && room.is_none() => Page::Cached,
                 None => Page::First,
             };
-            let request = target.list(page);
+            let request = target.list(page, room);
             let (reader, store) = (&mut self.reader, &self.store);
             let meta = page_of(&self.client, &self.progress, request, &mut |encoding, bytes| {
+                if let Some(room) = &mut room {
+                    let Some(left) = room.checked_sub(1) else { return Ok(()) };
+                    *room = left;
+                }
                 let mut apply = |key, rendered: &Rendered| store.relist_apply(&mut relist, key, rendered);
                 reader.added(&mut apply, encoding, bytes).map(drop)
             })
             .await?;
             // All pages are of the version of the first.
             version.get_or_insert(meta.resource_version);
-            if meta.continue_token.is_empty() {
+            if meta.continue_token.is_empty() || room == Some(0) {
                 break;
             }
             token = Some(meta.continue_token);
+        }
+        if let (Some(limit), Some(room)) = (self.object_limit, room) {
+            self.progress.listed.set((limit - room) as u64);
         }
         Ok(Listed {
             target: target.clone(),

@@ -79,6 +79,11 @@ impl Running {
         Self { child, lines, stderr: text }
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// The next line on stdout.
     pub fn line(&self) -> String {
         self.lines.recv_timeout(DEADLINE).expect("a line on stdout")
@@ -121,22 +126,78 @@ pub const ALONE: [&str; 9] = [
 
 /// The two addresses of a line `listening metrics=http://HOST:PORT telemetry=http://HOST:PORT`.
 pub fn addresses(line: &str) -> [String; 2] {
-    let rest = line.strip_prefix("listening metrics=http://").expect("the line says where metrics are");
-    let (metrics, telemetry) = rest.split_once(" telemetry=http://").expect("the line says where telemetry is");
-    [metrics.to_owned(), telemetry.to_owned()]
+    let rest = line.strip_prefix("listening metrics=").expect("the line says where metrics are");
+    let (metrics, telemetry) = rest.split_once(" telemetry=").expect("the line says where telemetry is");
+    [metrics, telemetry].map(|url| url.split_once("://").expect("a URL").1.to_owned())
 }
 
 /// Status and body of a GET.
 pub fn get(address: &str, path: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(address).expect("the port is open");
+    ask(address, path, "")
+}
+
+/// The same with more headers, each with its line break.
+pub fn ask(address: &str, path: &str, headers: &str) -> (u16, String) {
+    ask_over(connect(address), path, headers)
+}
+
+/// A connection on which nothing takes for ever.
+pub fn connect(address: &str) -> TcpStream {
+    let stream = TcpStream::connect(address).expect("the port is open");
     stream.set_read_timeout(Some(DEADLINE)).expect("a time limit can be set");
-    let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n");
+    stream
+}
+
+/// Status and body of a GET over a connection, encrypted or not.
+pub fn ask_over(mut stream: impl Read + Write, path: &str, headers: &str) -> (u16, String) {
+    let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n{headers}\r\n");
     stream.write_all(request.as_bytes()).expect("the request is sent");
     let mut reply = String::new();
     stream.read_to_string(&mut reply).expect("the reply arrives");
     let (head, body) = reply.split_once("\r\n\r\n").expect("a head and a body");
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
     (status, body.to_owned())
+}
+
+/// Waits until a condition holds.
+#[track_caller]
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + DEADLINE;
+    while !holds() {
+        assert!(std::time::Instant::now() < deadline, "not within {DEADLINE:?}: {what}");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// A folder for the files of one test, removed at its end.
+pub struct Folder(std::path::PathBuf);
+
+impl Folder {
+    /// A new folder.
+    pub fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("ksm-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).expect("a folder can be made");
+        Self(path)
+    }
+
+    /// The path of a file in it.
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    /// Writes a file in one step, as mounted volumes change, and returns its path.
+    pub fn write(&self, name: &str, content: &str) -> String {
+        let aside = self.0.join(format!(".{name}"));
+        std::fs::write(&aside, content).expect("a file can be written");
+        std::fs::rename(&aside, self.0.join(name)).expect("a file can be renamed");
+        self.path(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }
 
 /// Checks that a program serves although there is no API server, says so, and stops when asked to.

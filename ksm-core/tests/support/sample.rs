@@ -51,4 +51,24 @@ impl Sample {
         store.replace(relist);
         store
     }
+
+    /// The text of a pod with another value, one digit, in the first non-empty families.
+    #[allow(dead_code, reason = "not every program changes pods")]
+    pub fn changed(&self, rendered: &Rendered, families: usize, value: u8) -> Rendered {
+        let mut out = Rendered::default();
+        let (mut start, mut left) = (0, families);
+        for family in 0..self.plan.families().len() {
+            let end = rendered.ends[family] as usize;
+            out.text.extend_from_slice(&rendered.text[start..end]);
+            if end > start && left > 0 {
+                let digit = out.text.len() - 2;
+                out.text[digit] = b'0' + value;
+                left -= 1;
+            }
+            out.ends.push(u32::try_from(out.text.len()).expect("a pod has little text"));
+            out.samples.push(rendered.samples[family]);
+            start = end;
+        }
+        out
+    }
 }

@@ -26,10 +26,13 @@ pub(super) async fn serve(api: &Api, path: &str, request: Request<impl Payload>)
 }
 
 async fn answer(api: &Api, path: &str, request: Request<impl Payload>) -> Answer {
-    let value = match (request.method(), path) {
+    let (head, body) = request.into_parts();
+    // Read also where nothing is expected: hyper closes a connection whose request it has not seen the end of.
+    let body = collect(body).await?;
+    let query = Query::parse(&head.uri);
+    let value = match (&head.method, path) {
         (method, "faults") if is_get(method) => json!(api.faults.pending()),
         (&Method::POST, "faults") => {
-            let body = collect(request.into_body()).await?;
             for rule in rules(&body).map_err(|error| Status::bad_request(error.to_string()))? {
                 api.faults.add(rule);
             }
@@ -49,18 +52,17 @@ async fn answer(api: &Api, path: &str, request: Request<impl Payload>) -> Answer
             json!({"resourceVersion": api.cluster.resource_version().to_string()})
         }
         (&Method::POST, "expire") => {
-            let query = Query::parse(request.uri());
             let resource = query.get("resource");
             api.cluster.expire_watches(resource).map_err(|error| Status::bad_request(error.to_string()))?;
             json!({"resource": resource})
         }
         (&Method::POST, "outage") => {
-            let milliseconds = Query::parse(request.uri()).number("milliseconds")?.unwrap_or(1000);
+            let milliseconds = query.number("milliseconds")?.unwrap_or(1000);
             api.outages.begin(Duration::from_millis(milliseconds));
             json!({"milliseconds": milliseconds})
         }
         (&Method::POST, "variety") => {
-            let variety = variety(&Query::parse(request.uri()))?;
+            let variety = variety(&query)?;
             let cluster = api.cluster.clone();
             // It takes seconds; other requests must go on meanwhile.
             let made = tokio::task::spawn_blocking(move || cluster.vary(&variety)).await;

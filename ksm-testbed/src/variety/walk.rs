@@ -1,6 +1,6 @@
 //! A walk over the description of a message that fills it with values.
 //!
-//! What the walk knows about a field is its type and its path; [`pools`](super::pools) says what either means.
+//! What the walk knows about a field is its type and its path; [`pools`] says what either means.
 
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
@@ -94,9 +94,9 @@ impl Walk {
             if field.shape == Shape::Embedded {
                 let Some(embedded) = field.message() else { continue };
                 if is_union(embedded) {
-                    self.union(embedded, object)
+                    self.union(embedded, object);
                 } else {
-                    self.fields(embedded, object)
+                    self.fields(embedded, object);
                 }
                 continue;
             }

@@ -16,12 +16,13 @@ const OURS: [&str; 2] = ["#1f6fd0", "#58a6ff"];
 const REFERENCE: [&str; 2] = ["#b8520a", "#f0883e"];
 
 const PANEL_WIDTH: f64 = 430.0;
-const HEIGHT: f64 = 380.0;
+const HEIGHT: f64 = 390.0;
 
 /// Where bars stand, in a panel.
 const LEFT: f64 = 66.0;
 const RIGHT: f64 = PANEL_WIDTH - 14.0;
-const TOP: f64 = 100.0;
+/// Below the legend and the longest label of a bar.
+const TOP: f64 = 124.0;
 const BOTTOM: f64 = HEIGHT - 34.0;
 
 /// Bars of one name, one for each group.
@@ -35,7 +36,10 @@ struct Panel {
     title: &'static str,
     groups: Vec<String>,
     series: Vec<Series>,
+    /// What is written at a bar.
     label: fn(f64) -> String,
+    /// What is written at a line of the scale, a power of ten.
+    axis: fn(f64) -> String,
 }
 
 /// The chart, or nothing if no size was scraped.
@@ -69,6 +73,7 @@ pub fn svg(results: &Results) -> Option<String> {
                 },
             ],
             label: seconds,
+            axis: round_seconds,
         },
         Panel {
             title: "Resident memory",
@@ -78,9 +83,20 @@ pub fn svg(results: &Results) -> Option<String> {
                 Series { name: "reference", colour: REFERENCE[0], values: memory(|size| &size.lives.reference) },
             ],
             label: |mebi| mebibytes((mebi * 1024.0 * 1024.0) as u64),
+            axis: |mebi| format!("{} MiB", count(mebi.round() as u64)),
         },
     ];
     Some(draw(&panels))
+}
+
+/// A power of ten in seconds, without fractions.
+fn round_seconds(value: f64) -> String {
+    let (number, unit) = match value {
+        small if small < 0.9e-3 => (small * 1e6, "µs"),
+        middle if middle < 0.9 => (middle * 1e3, "ms"),
+        _ => (value, "s"),
+    };
+    format!("{} {unit}", number.round())
 }
 
 fn draw(panels: &[Panel]) -> String {
@@ -105,7 +121,7 @@ impl Panel {
         let scale = Scale::around(self.series.iter().flat_map(|series| series.values.iter().copied()));
         for power in scale.low..=scale.high {
             let y = scale.y(10_f64.powi(power));
-            let label = (self.label)(10_f64.powi(power));
+            let label = (self.axis)(10_f64.powi(power));
             let _ = writeln!(
                 out,
                 "<path d=\"M{LEFT} {y:.1}H{RIGHT}\" stroke=\"{GREY}\" stroke-opacity=\"0.35\"/>\
@@ -204,6 +220,13 @@ mod tests {
         assert_eq!(chart.matches("<title>").count(), 12);
         assert!(chart.contains("<title>10 000 pods, reference, plain: 880 ms</title>"), "{chart}");
         assert!(!chart.contains("NaN") && !chart.contains("inf"), "{chart}");
+        assert!(chart.contains(">100 ms</text>") && chart.contains(">100 MiB</text>"), "{chart}");
         assert_eq!(svg(&Results::default()), None);
+    }
+
+    #[test]
+    fn a_scale_is_labelled_with_round_numbers() {
+        let labels = [-4, -3, -1, 0, 2].map(|power| round_seconds(10_f64.powi(power)));
+        assert_eq!(labels, ["100 µs", "1 ms", "100 ms", "1 s", "100 s"]);
     }
 }

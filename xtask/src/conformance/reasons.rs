@@ -300,7 +300,8 @@ fn is_negative(quantity: f64, difference: &Difference) -> bool {
         && [1.0, 1000.0].into_iter().any(|unit| {
             let excess = quantity - found;
             let is_found = excess >= -slack && excess < 1.0 / unit + slack;
-            let is_wrong_way = wanted == ((quantity * unit).trunc() + 1.0) / unit;
+            let exact = quantity * unit;
+            let is_wrong_way = exact.fract() != 0.0 && wanted == (exact.trunc() + 1.0) / unit;
             is_found && (is_wrong_way || quantity.abs() > BILLIONTHS)
         })
 }

@@ -4,6 +4,7 @@
 
 pub mod bad_input;
 pub mod compressed;
+pub mod options;
 pub mod outage;
 pub mod parity;
 pub mod partition;

@@ -107,6 +107,17 @@ impl World {
         (0..total).map(start).collect()
     }
 
+    /// `ksm-shard` and the reference with the same arguments and no others, in that order.
+    pub fn start_both(&self, name: &str, arguments: &[String]) -> Result<(Exporter, Exporter)> {
+        let kubeconfig = self.api.kubeconfig(ADMIN_TOKEN)?;
+        let all = [&["--kubeconfig".to_owned(), kubeconfig.display().to_string()], arguments].concat();
+        let mut ours = Exporter::start(&format!("ours-{name}"), self.binary("ksm-shard"), &all, &self.logs)?;
+        let reference = format!("reference-{name}");
+        let reference = Exporter::start_reference(&reference, &self.reference, &kubeconfig, arguments, &self.logs)?;
+        ours.wait_ready(READY_LIMIT)?;
+        Ok((ours, reference))
+    }
+
     /// The reference, restricted to the resources of the run.
     pub fn start_reference(&self, name: &str, flags: &Flags) -> Result<Exporter> {
         let mut arguments = vec![format!("--resources={}", RESOURCES.join(","))];
@@ -117,7 +128,13 @@ impl World {
 
     /// What our exporters serve, with the planted fault if there is one.
     pub fn read(&self, ours: &[&Exporter], format: Format) -> Result<View> {
-        let mut parts = ours.iter().map(|part| part.exposition(format)).collect::<Result<Vec<Exposition>>>()?;
+        self.read_of(ours, "", format)
+    }
+
+    /// The same with a query: nothing, or `?` and parameters.
+    pub fn read_of(&self, ours: &[&Exporter], query: &str, format: Format) -> Result<View> {
+        let mut parts =
+            ours.iter().map(|part| part.exposition_of(query, format)).collect::<Result<Vec<Exposition>>>()?;
         if let (Some(plant), Some(part)) = (self.plant, parts.iter_mut().max_by_key(|part| part.families.len())) {
             plant.apply(part);
         }

@@ -127,7 +127,13 @@ fn check_file(path: &str, module: &str, text: &str, runtime: &BTreeSet<String>) 
 /// What a path of the standard library has to do with IO.
 fn io_part<'a>(segments: &[&'a str]) -> Option<&'a str> {
     let at = segments.iter().position(|segment| IO_STD.contains(segment))?;
-    let is_pure = segments[at] == "net" && segments.get(at + 1).is_some_and(|name| PURE_NET.contains(name));
+    let next = segments.get(at + 1);
+    // Scoped threads end with the call that starts them.
+    let is_pure = match segments[at] {
+        "net" => next.is_some_and(|name| PURE_NET.contains(name)),
+        "thread" => next == Some(&"scope"),
+        _ => false,
+    };
     (!is_pure).then_some(segments[at])
 }
 
@@ -256,6 +262,8 @@ mod tests {
         assert_eq!(found("store", "use std::{io, time::Instant};\n"), [fault(1, "Instant")]);
         assert_eq!(found("store", "fn a() { std::env::var(\"x\"); }\n"), [fault(1, "env")]);
         assert_eq!(found("store", "fn a() { std::time::Instant::now(); }\n"), [fault(1, "Instant")]);
+        assert_eq!(found("store", "fn a() { std::thread::spawn(b); }\n"), [fault(1, "thread")]);
+        assert!(found("store", "fn a() { std::thread::scope(b); }\n").is_empty());
     }
 
     #[test]

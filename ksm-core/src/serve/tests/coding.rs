@@ -29,10 +29,7 @@ async fn gzip_and_plain_bodies_say_the_same() {
 
 #[tokio::test]
 async fn gzip_is_sent_to_nobody_unless_switched_on() {
-    let running = Running::start_with(small(), LIMITS, |about, catalogue, telemetry| {
-        MetricsPages::new(about, catalogue, telemetry, false)
-    })
-    .await;
+    let running = Running::start_with(small(), LIMITS, false, MetricsPages::new).await;
     let plain = running.get("/metrics").await.body;
     for accept in ["gzip", "gzip, gzip", "gzip;q=0", "br, gzip;q=0.5"] {
         for (path, body) in [("/metrics", plain.as_str()), ("/metrics?resources=", "")] {

@@ -79,7 +79,7 @@ pub(super) fn is_unread(path: &[&str]) -> bool {
 pub(super) fn is_read(kind: &str, path: &[&str], key: &str) -> bool {
     let full = || path.iter().copied().chain((!key.is_empty()).then_some(key));
     let leads = |row: &&'static str| full().zip(row.split('.')).all(|(mine, read)| mine == read);
-    read::READ.iter().filter(|(of, _)| *of == "*" || *of == kind).any(|(_, rows)| rows.iter().any(|row| leads(&row)))
+    read::READ.iter().filter(|(of, _)| *of == "*" || *of == kind).any(|(_, rows)| rows.iter().any(leads))
 }
 
 fn ends_with(path: &[&str], pattern: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Cron schedules: what is valid, when runs are due, and how shifts of the clock are met.
 //!
-//! Expected times are what github.com/robfig/cron/v3 v3.0.1, the CronJob controller's parser, answers.
+//! Expected times are what github.com/robfig/cron/v3 v3.0.1, the CronJob controller's parser, answers, and for what it
+//! refuses what the reference does.
 
 use proptest::prelude::*;
 

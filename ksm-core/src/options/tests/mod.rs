@@ -64,7 +64,7 @@ impl AnyResource for Fake {
     }
 }
 
-/// Every argument group at once.
+/// Every argument group at once, on the fake registry.
 #[derive(Parser)]
 struct Args {
     #[command(flatten)]
@@ -75,9 +75,30 @@ struct Args {
 
 const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc" };
 
+fn resolve(args: &Args, part: Part) -> Result<Settings, UsageError> {
+    Settings::resolve(&args.shared, part, args.shard.shard()?, REGISTRY)
+}
+
+fn job(arguments: &[&str], to_settings: fn(Args) -> Result<Settings, UsageError>) -> Result<Job, Stop> {
+    parse_from(BUILD, std::iter::once("ksm-test").chain(arguments.iter().copied()), to_settings)
+}
+
+/// Settings for a part; those of [`Part::Node`] are for the node `n1`.
 fn parsed(part: Part, arguments: &[&str]) -> Result<Settings, Stop> {
-    let arguments = std::iter::once("ksm-test").chain(arguments.iter().copied());
-    parse_from(BUILD, arguments, |args: Args| Settings::resolve(&args.shared, part, args.shard.shard()?, REGISTRY))
+    let job = job(
+        arguments,
+        match part {
+            Part::Everything => |args| resolve(&args, Part::Everything),
+            Part::Node(_) => |args| resolve(&args, Part::Node("n1".to_owned())),
+            Part::Unscheduled => |args| resolve(&args, Part::Unscheduled),
+            Part::Rest => |args| resolve(&args, Part::Rest),
+        },
+    )?;
+    match job {
+        Job::Serve(Configuration { settings, .. }) | Job::Render { settings, .. } | Job::Explain { settings, .. } => {
+            Ok(settings)
+        }
+    }
 }
 
 #[track_caller]
@@ -240,8 +261,9 @@ fn parts_select_pods_by_node_and_nothing_else() {
     assert_eq!(node.field_selector("nodes"), None);
     assert_eq!(Part::Rest.field_selector("nodes"), None);
     assert_eq!(Part::Everything.field_selector("pods"), None);
+    let error = Settings::resolve(&SharedArgs::default(), Part::Node("n1,spec.x=y".to_owned()), Shard::WHOLE, REGISTRY);
     assert_eq!(
-        refused(Part::Node("n1,spec.x=y".to_owned()), &[]),
+        error.err().unwrap().to_string(),
         "--node: \"n1,spec.x=y\" is no node name (lower-case letters, digits, - and .)"
     );
 }
@@ -354,6 +376,15 @@ fn mistakes_are_one_line_that_names_the_flag() {
         (["--no-such-flag"].as_slice(), "unexpected argument '--no-such-flag' found"),
         (&["--prt=1"], "unexpected argument '--prt' found; a similar argument exists: '--port'"),
         (&["--port=70000"], "invalid value '70000' for '--port <PORT>': 70000 is not in 0..=65535"),
+        (&["--port", "-1"], "invalid value '-1' for '--port <PORT>': -1 is not in 0..=65535"),
+        (&["--telemetry-port=-1"], "invalid value '-1' for '--telemetry-port <PORT>': -1 is not in 0..=65535"),
+        (&["--object-limit", "-1"], "--object-limit=-1: expected 0, for no limit, or more"),
+        (
+            &["--server-read-timeout=5"],
+            "invalid value '5' for '--server-read-timeout <DURATION>': expected a duration such as 5s, 1m30s or 250ms",
+        ),
+        (&["completion"], "the following required arguments were not provided: <SHELL>"),
+        (&["--port=1", "render"], "the subcommand 'render' cannot be used with '--port <PORT>'"),
         (&["--shard=one"], "invalid value 'one' for '--shard <ORDINAL>': invalid digit found in string"),
         (&["--shard-by=sha1"], "invalid value 'sha1' for '--shard-by <SCHEME>': expected range or md5"),
         (
@@ -379,7 +410,7 @@ fn version_and_help_are_printed() {
     // Lines break where the terminal ends.
     let help = printed("--help").split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in
-        ["API server:", "Serving:", "What to watch:", "Metrics:", "Sharding:", "Logging:", "[default: 8081]"]
+        ["API server:", "Serving:", "What to watch:", "Metrics:", "Sharding:", "Logging:", "[default: 8081]", "Guards:"]
     {
         assert!(help.contains(expected), "{expected} in\n{help}");
     }
@@ -394,9 +425,9 @@ fn a_node_is_needed_where_there_is_no_other_choice() {
 
 #[test]
 fn a_pod_finds_out_its_shard_and_needs_its_namespace() {
-    let autoshard = |arguments: &[&str]| {
-        let arguments = std::iter::once("ksm-test").chain(arguments.iter().copied());
-        parse_from(BUILD, arguments, |args: Args| args.shard.settings(&args.shared))
+    let autoshard = |arguments: &[&str]| match job(arguments, |args| args.shard.settings(&args.shared))? {
+        Job::Serve(Configuration { settings, .. }) => Ok(settings),
+        Job::Render { .. } | Job::Explain { .. } => panic!("nothing of the kind was asked for"),
     };
     let settings = autoshard(&["--pod=ksm-0", "--pod-namespace=mon"]).unwrap();
     let expected = crate::autoshard::Autoshard {
@@ -426,3 +457,5 @@ fn a_pod_finds_out_its_shard_and_needs_its_namespace() {
         assert_eq!(error.to_string(), message);
     }
 }
+
+mod sources;

@@ -1,0 +1,244 @@
+//! Files that change while the process runs: the configuration file, the kubeconfig, and the web configuration file
+//! with its certificates.
+//!
+//! They are read every second and compared by content. That is sure to see what mounted ConfigMaps and Secrets do
+//! (links that are exchanged), takes both of two files that change at once, and needs no word from the kernel.
+//! Nothing changes until the new content makes sense; what does not is said once and leaves everything as it is.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+use tracing::{info, warn};
+
+use super::client;
+use crate::build::Build;
+use crate::chain::chain;
+use crate::options::{Configuration, FileContent, Settings, Source};
+use crate::serve::{Guard, WebFile};
+use crate::telemetry::Files;
+
+/// How often files are read.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// The kinds of files, as self-metrics name them.
+const CONFIG: &str = "config";
+const KUBECONFIG: &str = "kubeconfig";
+const WEB: &str = "tls_config";
+
+/// A new configuration, to be taken once its lists are complete.
+pub(super) struct Change {
+    pub(super) settings: Settings,
+    pub(super) client: kube::Client,
+    /// The files it comes from, with their content.
+    files: Vec<(&'static str, PathBuf, Vec<u8>)>,
+}
+
+/// A new configuration as it was read.
+struct Read {
+    settings: Settings,
+    /// The files it comes from, with their content.
+    files: Vec<(&'static str, PathBuf, Vec<u8>)>,
+}
+
+impl Change {
+    /// Notes that it is in use.
+    pub(super) fn applied(&self, files: &Files) {
+        for (kind, path, content) in &self.files {
+            files.succeeded(kind, path, content);
+        }
+        info!("new configuration in use");
+    }
+}
+
+/// Watches the files.
+pub(super) struct Reloader {
+    build: Build,
+    source: Arc<Source>,
+    /// The settings that are in use, or about to be.
+    settings: Settings,
+    config: Option<Vec<u8>>,
+    kubeconfig: Option<Vec<u8>>,
+    web: Option<[u8; 16]>,
+    /// What was wrong with the web file when it was read last.
+    web_error: String,
+    files: Arc<Files>,
+    guard: Arc<Guard>,
+    changes: mpsc::Sender<Change>,
+}
+
+impl Reloader {
+    /// A reloader of the files that the settings were resolved from, and where it tells of new ones.
+    pub(super) fn new(
+        build: Build,
+        configuration: Configuration,
+        files: Arc<Files>,
+        guard: Arc<Guard>,
+    ) -> (Self, mpsc::Receiver<Change>) {
+        let (changes, received) = mpsc::channel(1);
+        let Configuration { source, settings, file } = configuration;
+        let FileContent { bytes: config, taken } = file;
+        let kubeconfig = settings.connection.kubeconfig.as_deref().and_then(|path| std::fs::read(path).ok());
+        let web = settings.web_file.as_deref().and_then(|path| Some(WebFile::read(path).ok()?.fingerprint()));
+        if let Some(path) = source.file() {
+            match &config {
+                Some(content) if taken => files.succeeded(CONFIG, path, content),
+                _ => files.failed(CONFIG, path),
+            }
+        }
+        let web_error = String::new();
+        (Self { build, source, settings, config, kubeconfig, web, web_error, files, guard, changes }, received)
+    }
+
+    /// Watches for ever; ends only by being dropped.
+    pub(super) async fn run(mut self) {
+        if self.source.file().is_none()
+            && self.settings.connection.kubeconfig.is_none()
+            && self.settings.web_file.is_none()
+        {
+            return std::future::pending().await;
+        }
+        let mut ticks = interval(PAUSE);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let looked = spawn_blocking(move || {
+                let read = self.look();
+                (self, read)
+            });
+            let read;
+            (self, read) = match looked.await {
+                Ok(looked) => looked,
+                Err(error) => std::panic::resume_unwind(error.into_panic()),
+            };
+            if let Some(read) = read {
+                self.announce(read).await;
+            }
+        }
+    }
+
+    /// Connects as a new configuration says, and tells of it.
+    async fn announce(&self, read: Read) {
+        let Read { settings, files } = read;
+        match client::connect(&settings.connection, self.build).await {
+            // The receiver is gone only when the process ends.
+            Ok((client, _)) => drop(self.changes.send(Change { settings, client, files }).await),
+            Err(error) => {
+                for (kind, path, _) in &files {
+                    self.files.failed(kind, path);
+                }
+                let error = chain(&error);
+                warn!(error, "new configuration cannot be used, going on with the one before");
+            }
+        }
+    }
+
+    /// Reads all files; a new configuration if there is one.
+    fn look(&mut self) -> Option<Read> {
+        self.look_at_web_file();
+        let source = Arc::clone(&self.source);
+        let mut changed = false;
+        let mut settings = None;
+        if let Some(path) = source.file()
+            && let Some(content) = read_changed(path, self.config.as_ref())
+        {
+            let resolved = match std::str::from_utf8(&content) {
+                Ok(text) => source.resolve(Some(text)).map_err(|error| error.to_string()),
+                Err(_) => Err("it is not UTF-8".to_owned()),
+            };
+            self.config = Some(content);
+            match resolved {
+                Ok(new) => settings = Some(new),
+                Err(error) => {
+                    self.files.failed(CONFIG, path);
+                    let file = path.display();
+                    warn!(%file, error, "new configuration cannot be used, going on with the one before");
+                }
+            }
+        }
+        if let Some(new) = settings {
+            warn_of_fixed(&self.settings, &new);
+            for warning in &new.warnings {
+                warn!("{warning}");
+            }
+            self.settings = new;
+            changed = true;
+        }
+        if let Some(path) = self.settings.connection.kubeconfig.clone()
+            && let Some(content) = read_changed(&path, self.kubeconfig.as_ref())
+        {
+            changed |= self.kubeconfig.replace(content).is_some();
+        }
+        changed.then(|| self.read())
+    }
+
+    fn read(&self) -> Read {
+        let config = self.source.file().map(Path::to_owned).zip(self.config.clone());
+        let kubeconfig = self.settings.connection.kubeconfig.clone().zip(self.kubeconfig.clone());
+        let named = |kind| move |(path, content)| (kind, path, content);
+        let files = config.map(named(CONFIG)).into_iter().chain(kubeconfig.map(named(KUBECONFIG))).collect();
+        Read { settings: self.settings.clone(), files }
+    }
+
+    fn look_at_web_file(&mut self) {
+        // A path that the configuration file changes later takes effect at the next start only.
+        let Some(path) = self.settings.web_file.clone() else { return };
+        let read = WebFile::read(&path);
+        if let Ok(file) = &read
+            && self.web_error.is_empty()
+            && self.web.replace(file.fingerprint()) == Some(file.fingerprint())
+        {
+            return;
+        }
+        let file = path.display();
+        let loaded = read.and_then(|file| {
+            let text = file.text().to_owned();
+            file.load().map(|web| (text, web))
+        });
+        match loaded {
+            Ok((text, web)) if web.tls_is_on() == self.guard.tls().is_some() => {
+                self.guard.set_web(web);
+                self.files.succeeded(WEB, &path, text.as_bytes());
+                self.web_error.clear();
+                info!(%file, "web configuration read again");
+            }
+            Ok(_) => {
+                self.files.failed(WEB, &path);
+                self.web_error.clear();
+                warn!(%file, "TLS is switched on or off at the next start only, going on as before");
+            }
+            Err(error) => {
+                let error = chain(&error);
+                self.files.failed(WEB, &path);
+                if error != self.web_error {
+                    warn!(%file, error, "web configuration cannot be used, going on with the one before");
+                }
+                self.web_error = error;
+            }
+        }
+    }
+}
+
+/// The content of a file if it is not what it was. One that cannot be read may be there again in a moment: it has not
+/// changed.
+fn read_changed(path: &Path, before: Option<&Vec<u8>>) -> Option<Vec<u8>> {
+    std::fs::read(path).ok().filter(|content| before != Some(content))
+}
+
+/// Says which of the new settings take effect at the next start only.
+fn warn_of_fixed(old: &Settings, new: &Settings) {
+    let differ = [
+        (old.metrics != new.metrics, "host, port"),
+        (old.telemetry != new.telemetry, "telemetry_host, telemetry_port"),
+        (old.timeouts != new.timeouts, "server_*_timeout"),
+        (old.web_file != new.web_file, "tls_config"),
+        (old.auth_filter != new.auth_filter, "auth_filter"),
+        (old.verbosity != new.verbosity, "v"),
+    ];
+    for (_, what) in differ.iter().filter(|(differs, _)| *differs) {
+        warn!("{what}: taken at the next start only");
+    }
+}

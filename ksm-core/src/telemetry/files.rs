@@ -1,0 +1,98 @@
+//! Files that are read again when they change: what is in use of each, and whether the last change was.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use md5::{Digest, Md5};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
+
+use super::unix_seconds;
+
+/// How reading files went, by kind and name of the file.
+#[derive(Debug, Default)]
+pub struct Files(Mutex<BTreeMap<(&'static str, String), State>>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct State {
+    successful: bool,
+    /// Hash of the content in use, and since when in seconds since the Unix epoch.
+    used: Option<(f64, f64)>,
+}
+
+impl Files {
+    /// Notes that a file with that content is in use.
+    pub fn succeeded(&self, kind: &'static str, path: &Path, content: &[u8]) {
+        let used = Some((hash(content), unix_seconds(SystemTime::now())));
+        self.lock().insert((kind, path.display().to_string()), State { successful: true, used });
+    }
+
+    /// Notes that a file cannot be used as it is now.
+    pub fn failed(&self, kind: &'static str, path: &Path) {
+        self.lock().entry((kind, path.display().to_string())).or_default().successful = false;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(&'static str, String), State>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The first six bytes of the MD5 sum, as Prometheus servers show the hash of their configuration: a float64 holds
+/// 48 bits exactly.
+fn hash(content: &[u8]) -> f64 {
+    let sum = Md5::digest(content);
+    sum[..6].iter().rev().fold(0_u64, |hash, byte| hash << 8 | u64::from(*byte)) as f64
+}
+
+#[derive(Debug)]
+pub(super) struct FilesCollector {
+    pub(super) files: Arc<Files>,
+}
+
+impl Collector for FilesCollector {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let files = self.files.lock().clone();
+        if files.is_empty() {
+            return Ok(());
+        }
+        let mut family = encoder.encode_descriptor(
+            "kube_state_metrics_config_hash",
+            "Hash of the content that is in use of a file.",
+            None,
+            MetricType::Gauge,
+        )?;
+        for ((kind, name), state) in &files {
+            if let Some((hash, _)) = state.used {
+                family.encode_family(&labels(kind, name))?.encode_gauge(&hash)?;
+            }
+        }
+        let mut family = encoder.encode_descriptor(
+            "kube_state_metrics_last_config_reload_successful",
+            "Whether a file is in use as it was when it last changed.",
+            None,
+            MetricType::Gauge,
+        )?;
+        for ((kind, name), state) in &files {
+            family.encode_family(&labels(kind, name))?.encode_gauge(&u32::from(state.successful))?;
+        }
+        let mut family = encoder.encode_descriptor(
+            "kube_state_metrics_last_config_reload_success_timestamp_seconds",
+            "When the content in use of a file was taken, since the Unix epoch.",
+            None,
+            MetricType::Gauge,
+        )?;
+        for ((kind, name), state) in &files {
+            if let Some((_, time)) = state.used {
+                family.encode_family(&labels(kind, name))?.encode_gauge(&time)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn labels<'a>(kind: &'a str, name: &'a str) -> [(&'static str, &'a str); 2] {
+    [("type", kind), ("filename", name)]
+}

@@ -1,0 +1,257 @@
+//! Guards through the binary: TLS, passwords and tokens before every page but health pages.
+
+#[path = "../../ksm-core/tests/support/cluster.rs"]
+mod cluster;
+#[path = "../../ksm-core/tests/support/program.rs"]
+mod program;
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cluster::ApiServer;
+use ksm_testbed::{Fault, Testbed, Token, Verb};
+use program::{Folder, addresses, ask, ask_over, connect, failed, get, until};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use serde_json::json;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ksm-shard");
+
+const HEALTH: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+
+/// An authority, and what it signs.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::new(Vec::new()).expect("no name is no bad name");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key is made");
+        Self { issuer: CertifiedIssuer::self_signed(params, key).expect("an authority signs itself") }
+    }
+
+    /// A certificate for `localhost` and its key.
+    fn certificate(&self) -> (rcgen::Certificate, KeyPair) {
+        let params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name");
+        let key = KeyPair::generate().expect("a key is made");
+        (params.signed_by(&key, &self.issuer).expect("it is signed"), key)
+    }
+
+    /// A client that trusts this authority, with a certificate of its own if there is one.
+    fn client(&self, own: Option<(rcgen::Certificate, KeyPair)>) -> ClientConnection {
+        let mut roots = RootCertStore::empty();
+        roots.add(self.issuer.der().clone()).expect("the authority is a certificate");
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+        let builder = builder.expect("versions that there are").with_root_certificates(roots);
+        let config = match own {
+            None => builder.with_no_client_auth(),
+            Some((certificate, key)) => {
+                let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
+                builder.with_client_auth_cert(vec![CertificateDer::from(certificate)], key).expect("a pair")
+            }
+        };
+        let name = "localhost".try_into().expect("a name");
+        ClientConnection::new(Arc::new(config), name).expect("a client")
+    }
+
+    /// Whether a client that trusts this authority gets a connection.
+    fn trusts(&self, address: &str) -> bool {
+        let (mut client, mut stream) = (self.client(None), connect(address));
+        while client.is_handshaking() {
+            if client.complete_io(&mut stream).is_err() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// What such a client is answered.
+    fn ask(&self, address: &str, path: &str, own: Option<(rcgen::Certificate, KeyPair)>) -> (u16, String) {
+        ask_over(StreamOwned::new(self.client(own), connect(address)), path, "")
+    }
+}
+
+/// Writes a certificate and its key; returns the certificate.
+fn write_pair(folder: &Folder, authority: &Authority) -> CertificateDer<'static> {
+    let (certificate, key) = authority.certificate();
+    folder.write("tls.crt", &certificate.pem());
+    folder.write("tls.key", &key.serialize_pem());
+    certificate.into()
+}
+
+fn small() -> ApiServer {
+    let server = ApiServer::start();
+    server.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}));
+    server
+}
+
+#[test]
+fn tls_is_served_on_both_ports_and_certificates_are_read_again() {
+    let (server, folder, authority) = (small(), Folder::new("tls"), Authority::new());
+    write_pair(&folder, &authority);
+    let web = folder.write(
+        "web.yaml",
+        "tls_server_config: {cert_file: tls.crt, key_file: tls.key, min_version: TLS12}\n\
+         http_server_config: {headers: {X-Frame-Options: deny}}\n",
+    );
+    let running = server.program(PROGRAM, &["--resources=nodes", "--tls-config", &web]);
+    let line = running.line();
+    assert_eq!(line.matches("https://").count(), 2, "{line}");
+    let [metrics, telemetry] = addresses(&line);
+    until("everything is listed", || authority.ask(&telemetry, "/readyz", None).0 == 200);
+    assert!(authority.ask(&metrics, "/metrics", None).1.contains("kube_node_info{"));
+    assert!(authority.ask(&telemetry, "/metrics", None).1.contains("kube_state_metrics_total_shards 1"));
+    // R45: plain HTTP is told what is wrong.
+    assert_eq!(get(&metrics, "/metrics"), (400, "this port serves TLS: ask with https, please".to_owned()));
+    // Rotated by another authority: the old one's clients are refused, the new one's are not.
+    let next = Authority::new();
+    write_pair(&folder, &next);
+    until("the new certificate is served", || next.trusts(&metrics));
+    assert!(!authority.trusts(&metrics));
+    // A key that does not fit, or no file at all, changes nothing.
+    let (_, stranger) = next.certificate();
+    folder.write("tls.key", &stranger.serialize_pem());
+    let failed =
+        format!("kube_state_metrics_last_config_reload_successful{{type=\"tls_config\",filename=\"{web}\"}} 0");
+    until("the bad pair is noticed", || next.ask(&telemetry, "/metrics", None).1.contains(&failed));
+    assert!(next.ask(&metrics, "/metrics", None).1.contains("kube_node_info{"));
+}
+
+#[test]
+fn a_client_certificate_is_demanded_of_pages_but_not_of_probes() {
+    let (server, folder, authority) = (small(), Folder::new("mtls"), Authority::new());
+    write_pair(&folder, &authority);
+    let clients = Authority::new();
+    folder.write("clients.crt", &clients.issuer.pem());
+    let web = folder.write(
+        "web.yaml",
+        "tls_server_config:\n  cert_file: tls.crt\n  key_file: tls.key\n  client_ca_file: clients.crt\n  \
+         client_auth_type: RequireAndVerifyClientCert\n",
+    );
+    let running = server.program(PROGRAM, &["--resources=nodes", "--tls-config", &web]);
+    let [metrics, telemetry] = addresses(&running.line());
+    for address in [&metrics, &telemetry] {
+        for path in HEALTH {
+            until("probes need no certificate", || authority.ask(address, path, None).0 == 200);
+        }
+        for path in ["/metrics", "/", "/nothing"] {
+            assert_eq!(authority.ask(address, path, None).0, 401, "{path}");
+        }
+        assert_eq!(authority.ask(address, "/metrics", Some(clients.certificate())).0, 200);
+    }
+}
+
+#[test]
+fn passwords_stand_before_every_page_but_health_pages() {
+    let (server, folder) = (small(), Folder::new("passwords"));
+    let web = |password: &str| {
+        let hash = bcrypt::hash(password, 4).expect("a hash");
+        folder.write("web.yaml", &format!("basic_auth_users: {{prometheus: \"{hash}\"}}\n"))
+    };
+    let running = server.program(PROGRAM, &["--resources=nodes", "--tls-config", &web("first")]);
+    let [metrics, telemetry] = addresses(&running.line());
+    let login = |user: &str, password: &str| {
+        format!("authorization: Basic {}\r\n", STANDARD.encode(format!("{user}:{password}")))
+    };
+    for address in [&metrics, &telemetry] {
+        for path in HEALTH {
+            until("health pages are open", || get(address, path) == (200, "ok\n".to_owned()));
+        }
+        for path in ["/metrics", "/", "/debug/pprof/"] {
+            for headers in ["", &login("prometheus", "wrong"), &login("nobody", "first"), "authorization: Bearer x\r\n"]
+            {
+                assert_eq!(ask(address, path, headers), (401, "unauthorized\n".to_owned()), "{path} {headers}");
+            }
+        }
+        assert_eq!(ask(address, "/metrics", &login("prometheus", "first")).0, 200);
+    }
+    web("second");
+    until("the new password is taken", || ask(&metrics, "/metrics", &login("prometheus", "second")).0 == 200);
+    assert_eq!(ask(&metrics, "/metrics", &login("prometheus", "first")).0, 401);
+}
+
+#[test]
+fn tokens_are_reviewed_and_no_answer_is_no_permission() {
+    // R44, https://github.com/kubernetes/kube-state-metrics/issues/2924
+    let reader = Token { token: "reader".to_owned(), user: "reader".to_owned(), denials: Vec::new() };
+    let stranger = Token { token: "stranger".to_owned(), user: "stranger".to_owned(), denials: Vec::new() };
+    let own = Token { user: "own".to_owned(), ..Token::new("own") };
+    let builder = Testbed::builder().token(own).token(reader.deny("get", "/")).token(stranger.deny("get", "/metrics"));
+    let server = ApiServer::start_with(builder);
+    server.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}));
+    let folder = Folder::new("tokens");
+    let kubeconfig = folder.write(
+        "kubeconfig",
+        &format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: \"{}\"}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{token: own}}}}]\n",
+            server.testbed.url()
+        ),
+    );
+    let options = ["--host=127.0.0.1", "--port=0", "--telemetry-host=127.0.0.1", "--telemetry-port=0"];
+    let more = ["--resources=nodes", "--auth-filter", "--kubeconfig", &kubeconfig];
+    let running = program::Running::start(PROGRAM, &[&options[..], &more].concat());
+    let [metrics, telemetry] = addresses(&running.line());
+    let bearer = |token: &str| format!("authorization: Bearer {token}\r\n");
+    for address in [&metrics, &telemetry] {
+        for path in HEALTH {
+            until("health pages are open", || get(address, path) == (200, "ok\n".to_owned()));
+        }
+        assert_eq!(ask(address, "/metrics", "").0, 401);
+        assert_eq!(ask(address, "/metrics", &bearer("made-up")).0, 401);
+        assert_eq!(ask(address, "/metrics", &bearer("stranger")).0, 403);
+        assert_eq!(ask(address, "/", &bearer("reader")).0, 403);
+        assert_eq!(ask(address, "/debug/pprof/", "").0, 401);
+        assert_eq!(ask(address, "/metrics", &bearer("reader")).0, 200);
+    }
+    // Answers are remembered for a while; whatever is new cannot be asked any more.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
+    runtime.block_on(server.testbed.down());
+    assert_eq!(ask(&metrics, "/metrics", &bearer("reader")).0, 200);
+    let (status, body) = ask(&metrics, "/metrics", &bearer("other"));
+    assert_eq!(status, 503, "{body}");
+    assert!(!body.contains("kube_"), "{body}");
+    assert_eq!(get(&metrics, "/livez").0, 200);
+}
+
+#[test]
+fn health_pages_disclose_nothing_behind_a_guard() {
+    // R45: not even what is not listed yet.
+    let server = small();
+    server.testbed.faults().add(Fault::Status { code: 500, retry_after: None }.always_on("nodes", Verb::List));
+    server.testbed.faults().add(Fault::Status { code: 500, retry_after: None }.always_on("nodes", Verb::StreamedList));
+    let running = server.program(PROGRAM, &["--resources=nodes", "--auth-filter"]);
+    let [metrics, _] = addresses(&running.line());
+    assert_eq!(get(&metrics, "/readyz"), (503, "not ready\n".to_owned()));
+}
+
+#[test]
+fn web_files_that_cannot_be_honoured_are_refused() {
+    let folder = Folder::new("bad-web");
+    let start =
+        ["--apiserver=http://127.0.0.1:1", "--host=127.0.0.1", "--port=0", "--telemetry-port=0", "--tls-config"];
+    for (content, message) in [
+        ("tls_server_config: {cert_file: absent.crt, key_file: absent.key}", "absent.crt: No such file"),
+        ("tls_server_config: {cert: secret, key: secret}", "tls_server_config: the certificate is not PEM"),
+        ("tls_server_config: {client_auth_type: NoClientCert}", "a certificate (cert or cert_file) and its key"),
+        ("basic_auth_users: {u: secret}", "basic_auth_users: u: the password is no bcrypt hash"),
+        ("basic_auth_user: {u: secret}", "basic_auth_user"),
+        ("rate_limit: {interval: 1s, burst: 1}", "rate_limit is not supported"),
+        ("http_server_config: {headers: {X-Other: secret}}", "X-Other: cannot be set"),
+        ("http_server_config: {headers: {X-Frame-Options: secret}}", "X-Frame-Options: expected deny or sameorigin"),
+    ] {
+        let web = folder.write("web.yaml", content);
+        let arguments = [&start[..], &[&web]].concat();
+        failed(PROGRAM, &arguments, 1, message);
+        let said = program::run(PROGRAM, &arguments).stderr;
+        assert!(!said.contains("secret") && said.contains("cannot use web configuration file "), "{said}");
+    }
+    let hash = bcrypt::hash("x", 4).expect("a hash");
+    let web = folder.write("web.yaml", &format!("basic_auth_users: {{u: \"{hash}\"}}"));
+    failed(PROGRAM, &[&start[..], &[&web, "--auth-filter"]].concat(), 1, "exclude each other");
+}

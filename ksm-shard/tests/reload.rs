@@ -1,0 +1,151 @@
+//! Files that change while the binary runs: nothing is lost, and what is wrong changes nothing.
+
+#[path = "../../ksm-core/tests/support/cluster.rs"]
+mod cluster;
+#[path = "../../ksm-core/tests/support/program.rs"]
+mod program;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::Duration;
+
+use cluster::ApiServer;
+use ksm_testbed::{Testbed, Token};
+use program::{Folder, addresses, get, until};
+use serde_json::json;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_ksm-shard");
+
+fn pods(server: &ApiServer, count: usize) {
+    for i in 0..count {
+        let metadata = json!({"name": format!("p-{i}"), "namespace": "x", "labels": {"app": "a", "team": "t"}});
+        server.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}));
+    }
+}
+
+fn samples(body: &str, family: &str) -> usize {
+    body.lines().filter(|line| line.starts_with(family) && line[family.len()..].starts_with('{')).count()
+}
+
+/// The value of a self-metric of the configuration file.
+fn told(telemetry: &str, name: &str) -> String {
+    let body = get(telemetry, "/metrics").1;
+    let line = body.lines().find(|line| line.starts_with(&format!("{name}{{type=\"config\"")));
+    line.and_then(|line| line.rsplit(' ').next()).unwrap_or_default().to_owned()
+}
+
+const SUCCESSFUL: &str = "kube_state_metrics_last_config_reload_successful";
+const HASH: &str = "kube_state_metrics_config_hash";
+
+#[test]
+fn twenty_changes_in_ten_seconds_lose_no_scrape() {
+    // R35, https://github.com/kubernetes/kube-state-metrics/issues/3070
+    let server = ApiServer::start();
+    pods(&server, 2000);
+    let folder = Folder::new("reload");
+    // Three of them, so that whoever looks once a second finds another one each time.
+    let content = |i: usize| format!("labels_allow_list: {{pods: [{}]}}\n", ["app", "team", "app, other"][i % 3]);
+    let file = folder.write("ksm.yaml", &content(0));
+    let running = server.program(PROGRAM, &["--resources=pods", "--config", &file]);
+    let process = running.id();
+    let [metrics, telemetry] = addresses(&running.line());
+    until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+    let first_hash = told(&telemetry, HASH);
+    let stop = Arc::new(AtomicBool::new(false));
+    let scraper = {
+        let (stop, metrics) = (Arc::clone(&stop), metrics.clone());
+        thread::spawn(move || {
+            let mut scrapes = 0;
+            while !stop.load(Relaxed) {
+                let (status, body) = get(&metrics, "/metrics");
+                // All pods, with labels of the one configuration or the other, never of both.
+                assert_eq!((status, samples(&body, "kube_pod_info")), (200, 2000));
+                let [app, team] = ["label_app=", "label_team="].map(|label| body.matches(label).count());
+                assert!([(2000, 0), (0, 2000)].contains(&(app, team)), "{app} {team}");
+                scrapes += 1;
+            }
+            scrapes
+        })
+    };
+    for i in 1..=20 {
+        folder.write("ksm.yaml", &content(i));
+        thread::sleep(Duration::from_millis(500));
+    }
+    folder.write("ksm.yaml", &content(1));
+    until("the last content is in use", || get(&metrics, "/metrics").1.contains("label_team="));
+    until("its hash is shown", || told(&telemetry, HASH) != first_hash);
+    assert_eq!(told(&telemetry, SUCCESSFUL), "1");
+    stop.store(true, Relaxed);
+    let scrapes = scraper.join().expect("no scrape fails");
+    assert!(scrapes > 20, "{scrapes}");
+    assert_eq!(running.id(), process);
+    running.terminate();
+    let outcome = running.ended();
+    assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
+    let reloads = outcome.stderr.matches("new configuration in use").count();
+    assert!(reloads >= 5, "{reloads}: {}", outcome.stderr);
+}
+
+#[test]
+fn a_bad_file_changes_nothing_and_a_good_one_is_taken() {
+    let server = ApiServer::start();
+    pods(&server, 3);
+    server.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}));
+    let folder = Folder::new("bad-reload");
+    let file = folder.path("ksm.yaml");
+    // R37: it need not be there at first.
+    let options = ["--resources=pods", "--continue-without-config", "--config", &file];
+    let running = server.program(PROGRAM, &options);
+    let [metrics, telemetry] = addresses(&running.line());
+    until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+    assert_eq!(told(&telemetry, SUCCESSFUL), "0");
+    folder.write("ksm.yaml", "resources: [nodes]\n");
+    until("the file is taken", || samples(&get(&metrics, "/metrics").1, "kube_node_info") == 1);
+    until("it is said so", || told(&telemetry, SUCCESSFUL) == "1");
+    let hash = told(&telemetry, HASH);
+    for bad in ["resources: [podz]", "resources: [", "metric_denylist: ['(']"] {
+        folder.write("ksm.yaml", bad);
+        until("the bad file is noticed", || told(&telemetry, SUCCESSFUL) == "0");
+        let body = get(&metrics, "/metrics").1;
+        assert_eq!((samples(&body, "kube_node_info"), samples(&body, "kube_pod_info")), (1, 0), "{bad}");
+        assert_eq!(told(&telemetry, HASH), hash);
+        folder.write("ksm.yaml", "resources: [nodes]\n");
+        until("the good file is taken again", || told(&telemetry, SUCCESSFUL) == "1");
+    }
+    // What needs a new start is said, not done.
+    folder.write("ksm.yaml", "resources: [pods, nodes]\nport: 1\n");
+    until("both are served", || samples(&get(&metrics, "/metrics").1, "kube_pod_info") == 3);
+    running.terminate();
+    let log = running.ended().stderr;
+    assert!(log.contains("host, port: taken at the next start only"), "{log}");
+    assert!(log.contains("new configuration cannot be used, going on with the one before"), "{log}");
+}
+
+#[test]
+fn a_kubeconfig_that_is_rotated_is_used_without_a_gap() {
+    // R36, https://github.com/kubernetes/kube-state-metrics/issues/3080
+    let tokens = [Token::new("old"), Token::new("new")];
+    let server = ApiServer::start_with(tokens.into_iter().fold(Testbed::builder(), ksm_testbed::Builder::token));
+    pods(&server, 3);
+    let folder = Folder::new("kubeconfig");
+    let content = |token: &str| {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: \"{}\"}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{token: {token}}}}}]\n",
+            server.testbed.url()
+        )
+    };
+    let kubeconfig = folder.write("kubeconfig", &content("wrong"));
+    let options = ["--host=127.0.0.1", "--port=0", "--telemetry-host=127.0.0.1", "--telemetry-port=0"];
+    let more = ["--resources=pods", "--kubeconfig", &kubeconfig];
+    let running = program::Running::start(PROGRAM, &[&options[..], &more].concat());
+    let [metrics, _] = addresses(&running.line());
+    for token in ["old", "new"] {
+        folder.write("kubeconfig", &content(token));
+        until("pods are served", || samples(&get(&metrics, "/metrics").1, "kube_pod_info") == 3);
+    }
+    // The second one is the one in use: a new pod comes in over it.
+    pods(&server, 4);
+    until("the new pod is served", || samples(&get(&metrics, "/metrics").1, "kube_pod_info") == 4);
+}

@@ -1,0 +1,167 @@
+//! Options: under each of many sets of arguments, `ksm-shard` serves what the reference serves, in both formats.
+//!
+//! Invariant: both get the very same arguments, so a set that the two would read differently shows.
+
+use std::fs;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::cluster::{ADMIN_TOKEN, LIMITED_TOKEN};
+use crate::compare::View;
+use crate::e2e::objects::{BULK_NODES, RESOURCES};
+use crate::e2e::world::World;
+use crate::exposition::Format;
+
+/// One set of arguments, and the queries with which it is scraped.
+struct Set {
+    name: &'static str,
+    /// Whether the resources of the run are asked for beside the arguments.
+    all_resources: bool,
+    arguments: Vec<String>,
+    queries: &'static [&'static str],
+}
+
+/// A set for all resources of the run, scraped without a query.
+fn set(name: &'static str, arguments: &[&str]) -> Set {
+    let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+    Set { name, all_resources: true, arguments, queries: &[""] }
+}
+
+/// The same for the resources that the arguments name.
+fn own(name: &'static str, arguments: &[&str]) -> Set {
+    Set { all_resources: false, ..set(name, arguments) }
+}
+
+fn sets() -> Vec<Set> {
+    let queries = Set {
+        queries: &[
+            "?resources=pods",
+            "?resources=pods,nodes&resources=services",
+            "?exclude_resources=pods",
+            "?resources=pods,nodes&exclude_resources=pods",
+        ],
+        ..set("query parameters", &[])
+    };
+    vec![
+        set(
+            "label lists",
+            &[
+                "--metric-labels-allowlist=pods=[app,version],nodes=[*],namespaces=[team]",
+                "--metric-annotations-allowlist=*=[*]",
+            ],
+        ),
+        set("label lists with a *", &["--metric-labels-allowlist=*=[app*],services=[team]"]),
+        set(
+            "label lists, the last counts",
+            &[
+                "--metric-labels-allowlist=pods=[app]",
+                "--metric-labels-allowlist=pods=[version],pods=[app.kubernetes.io/instance]",
+            ],
+        ),
+        set("namespaces", &["--namespaces=team-a, team-b", "--namespaces=default"]),
+        set("namespaces denied", &["--namespaces-denylist=bulk,team-b"]),
+        set("namespaces and namespaces denied", &["--namespaces=bulk,team-a", "--namespaces-denylist=bulk"]),
+        own("node", &["--resources=pods", &format!("--node={}", BULK_NODES[0])]),
+        own("unscheduled", &["--resources=pods", "--track-unscheduled-pods"]),
+        own("unscheduled outdoes a node", &["--resources=pods", "--track-unscheduled-pods", "--node=bulk-1"]),
+        set(
+            "allowlist",
+            &["--metric-allowlist=kube_pod_info,kube_node_.*", "--metric-allowlist=^kube_service_(?=spec)"],
+        ),
+        set("denylist with look-ahead", &["--metric-denylist=^kube_(?!pod_|node_).*"]),
+        set(
+            "denylist with look-behind, on lines",
+            &["--metric-denylist=\n  .*(?<!_labels|_info)$,\n\n  kube_node_labels\n"],
+        ),
+        set(
+            "opt-in",
+            &["--metric-opt-in-list=kube_pod_tolerations,^kube_pod_nodeselectors$", "--metric-opt-in-list=nothing"],
+        ),
+        own("object limit", &["--resources=pods,nodes,configmaps", "--object-limit=50"]),
+        own("resources add up", &["--resources=pods,, configmaps", "--resources=\nsecrets"]),
+        set("gzip and cache", &["--enable-gzip-encoding", "--use-apiserver-cache"]),
+        set(
+            "timeouts and log flags",
+            &[
+                "--server-read-timeout=2m",
+                "--server-write-timeout=1m30s",
+                "--server-idle-timeout=0",
+                "--server-read-header-timeout=10s",
+                "--logtostderr=true",
+                "--stderrthreshold=2",
+                "--auto-gomemlimit",
+                "--auto-gomemlimit-ratio=0.8",
+                "-v=2",
+            ],
+        ),
+        queries,
+    ]
+}
+
+/// A set whose options stand in a file, which outdo those of the command line.
+fn in_a_file(world: &World) -> Result<Set> {
+    let path = world.scratch.path().join("options.yaml");
+    let content = "\
+resources: {pods: {}, nodes: {}, secrets: {}}
+namespaces: [team-a, bulk]
+namespaces_denylist: [bulk]
+metric_denylist: {kube_pod_status_.*: {}}
+metric_opt_in_list: {kube_pod_tolerations: {}}
+labels_allow_list: {pods: [app, version], nodes: ['*']}
+annotations_allow_list: {pods: ['*']}
+server_write_timeout: 30s
+use_api_server_cache: true
+";
+    fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+    let config = format!("--config={}", path.display());
+    Ok(own("configuration file", &[&config, "--resources=services", "--metric-denylist=kube_node_.*"]))
+}
+
+/// With `--auth-filter`, the real API server says who may read: a superuser may, a user without the right and strangers
+/// may not.
+fn auth_filter(world: &World) -> Result<()> {
+    let ours = world.start_ours("auth-filter", "ksm-shard", &["--auth-filter".to_owned()])?;
+    for port in [&ours.metrics, &ours.telemetry] {
+        for (token, status) in
+            [(None, 401), (Some("made-up"), 401), (Some(LIMITED_TOKEN), 403), (Some(ADMIN_TOKEN), 200)]
+        {
+            let client = token.map_or_else(|| port.clone(), |token| port.with_token(token));
+            let answer = client.get("/metrics", None)?;
+            ensure!(answer.status == status, "{token:?} gets {}, want {status}", answer.status);
+            ensure!(status == 200 || !answer.body.contains("kube_"), "{token:?} is shown metrics");
+            let health = client.get("/readyz", None)?;
+            ensure!(health.status == 200, "/readyz answers {} to {token:?}", health.status);
+        }
+    }
+    Ok(())
+}
+
+/// Runs the scenario.
+pub fn run(world: &mut World) -> Result<String> {
+    let mut sets = sets();
+    sets.push(in_a_file(world)?);
+    let (mut comparisons, mut samples) = (0, 0);
+    for set in &sets {
+        let mut arguments = set.arguments.clone();
+        if set.all_resources {
+            arguments.insert(0, format!("--resources={}", RESOURCES.join(",")));
+        }
+        let (ours, reference) = world
+            .start_both(&set.name.replace([' ', ',', '*'], "-"), &arguments)
+            .with_context(|| set.name.to_owned())?;
+        for query in set.queries {
+            for format in Format::ALL {
+                let what = format!("{}{query}, {format}", set.name);
+                let (expected, _) = world.settle(&what, || {
+                    Ok((View::of([&reference.exposition_of(query, format)?]), world.read_of(&[&ours], query, format)?))
+                })?;
+                comparisons += 1;
+                samples += expected.samples();
+            }
+        }
+        let log = ours.process.log();
+        ensure!(!log.contains("panicked"), "{}: it panicked:\n{log}", set.name);
+    }
+    auth_filter(world).context("auth filter")?;
+    Ok(format!("{} sets of options, {comparisons} comparisons, {samples} samples equal", sets.len()))
+}
