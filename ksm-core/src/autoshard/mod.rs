@@ -9,6 +9,7 @@ mod set;
 
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{debug, error, info, warn};
 
@@ -49,17 +50,19 @@ impl Autoshard {
         Shares::unknown(self.scheme)
     }
 
-    /// Follows the set and assigns shares. Ends only if the pod can have none, after saying so in the log.
-    pub async fn run(self, client: kube::Client, shares: Shares) {
+    /// Follows the set and assigns shares, by whatever client is the last of `clients`. Ends only if the pod can have no
+    /// shard, after saying so in the log.
+    pub async fn run(self, clients: watch::Receiver<kube::Client>, shares: Shares) {
         let mut following = Following {
             resharder: Resharder::new(self.scheme, self.overlap, shares.clone()),
             shares,
             said: String::new(),
             backoff: Backoff::new(),
             held: None,
+            clients,
             autoshard: self,
         };
-        if let Err(reason) = following.run(&client).await {
+        if let Err(reason) = following.run().await {
             error!(error = %chain(&reason), "no shard to serve");
         }
     }
@@ -89,13 +92,15 @@ struct Following {
     backoff: Backoff,
     /// What was seen before it was known that the set can be followed.
     held: Option<Seen>,
+    clients: watch::Receiver<kube::Client>,
 }
 
 impl Following {
     /// # Errors
     /// The pod belongs to no StatefulSet.
-    async fn run(&mut self, client: &kube::Client) -> Result<(), SetError> {
-        let member = loop {
+    async fn run(&mut self) -> Result<(), SetError> {
+        let mut member = loop {
+            let client = self.clients.borrow_and_update().clone();
             match set::find(client, &self.autoshard.namespace, &self.autoshard.pod).await {
                 Ok(member) => break member,
                 Err(reason) if reason.is_final() => return Err(reason),
@@ -103,6 +108,8 @@ impl Following {
             }
         };
         loop {
+            let client = self.clients.borrow_and_update().clone();
+            member.set_client(client, &self.autoshard.namespace);
             match self.meanwhile(member.read()).await {
                 Ok((seen, version)) => {
                     // A place that was assigned already need not wait for the watch.
@@ -149,9 +156,10 @@ impl Following {
         }
         let mut last_read = Instant::now();
         loop {
-            let shares = self.shares.clone();
+            let (shares, mut clients) = (self.shares.clone(), self.clients.clone());
             let next = async {
                 tokio::select! {
+                    Ok(()) = clients.changed() => Some(Err(SetError::Expired)),
                     change = changes.next() => Some(change),
                     () = sleep_until(last_read + READ_EVERY) => None,
                     () = shares.asked() => None,

@@ -133,7 +133,7 @@ pub(super) struct Member {
 ///
 /// # Errors
 /// The pod cannot be read, or no StatefulSet controls it.
-pub(super) async fn find(client: &kube::Client, namespace: &str, pod: &str) -> Result<Member, SetError> {
+pub(super) async fn find(client: kube::Client, namespace: &str, pod: &str) -> Result<Member, SetError> {
     let pods = Api::<Pod>::namespaced(client.clone(), namespace);
     let found = answer(GET_POD, pods.get_metadata(pod)).await?;
     let owners = found.metadata.owner_references.unwrap_or_default();
@@ -144,10 +144,15 @@ pub(super) async fn find(client: &kube::Client, namespace: &str, pod: &str) -> R
         .ok_or_else(|| SetError::NoSet { pod: pod.to_owned() })?;
     let ordinal = pod.strip_prefix(&owner.name).and_then(|rest| rest.strip_prefix('-')?.parse().ok());
     let ordinal = ordinal.ok_or_else(|| SetError::NoOrdinal { pod: pod.to_owned(), set: owner.name.clone() })?;
-    Ok(Member { sets: Api::namespaced(client.clone(), namespace), set: owner.name, ordinal })
+    Ok(Member { sets: Api::namespaced(client, namespace), set: owner.name, ordinal })
 }
 
 impl Member {
+    /// Goes on with another client.
+    pub(super) fn set_client(&mut self, client: kube::Client, namespace: &str) {
+        self.sets = Api::namespaced(client, namespace);
+    }
+
     fn selector(&self) -> String {
         format!("metadata.name={}", self.set)
     }

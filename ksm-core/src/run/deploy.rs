@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::sharding::Sharding;
 use super::{Tasks, Threads};
 use crate::build::Build;
 use crate::catalogue::{About, Catalogue, Served, ServedResource};
@@ -18,6 +19,8 @@ pub(super) struct Deployment {
     pub(super) served: Arc<Served>,
     /// The list/watches.
     pub(super) tasks: Tasks,
+    /// Which share they keep.
+    pub(super) sharding: Arc<Sharding>,
 }
 
 impl Deployment {
@@ -27,17 +30,18 @@ impl Deployment {
         settings: &Settings,
         threads: Threads,
         client: kube::Client,
-        shares: &Shares,
+        sharding: Arc<Sharding>,
     ) -> Self {
-        let about = About { build, part: describe(&settings.part), shares: shares.clone() };
-        let (catalogue, watches) = wire(settings, shares, threads);
+        let about = About { build, part: describe(&settings.part), shares: sharding.shares().clone() };
+        let (catalogue, watches) = wire(settings, sharding.shares(), threads);
         let mut tasks = Tasks::default();
+        tasks.spawn("search for a shard".to_owned(), sharding.ended());
         for watch in watches {
             let name = format!("list/watch of {}", watch.resource.descriptor().plural);
             tasks.spawn(name, watch.run(client.clone()));
         }
         let served = Served { about, catalogue: Arc::new(catalogue), gzip: settings.enable_gzip_encoding };
-        Self { served: Arc::new(served), tasks }
+        Self { served: Arc::new(served), tasks, sharding }
     }
 }
 

@@ -12,6 +12,7 @@ mod manifests;
 mod memory;
 mod reload;
 mod render;
+mod sharding;
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -29,7 +30,7 @@ pub use failure::Failure;
 
 use self::deploy::Deployment;
 use self::reload::{Change, Reloader};
-use crate::autoshard;
+use self::sharding::Sharding;
 use crate::build::Build;
 use crate::catalogue::Live;
 use crate::chain::chain;
@@ -104,12 +105,8 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
     for warning in &settings.warnings {
         warn!("{warning}");
     }
-    let autoshard = settings.autoshard.clone();
-    let shares = match &autoshard {
-        Some(autoshard) => autoshard.shares(),
-        None => settings.shard.into(),
-    };
-    let place = shares.status().place;
+    let sharding = Sharding::start(settings, &client);
+    let place = sharding.shares().status().place;
     info!(
         version = build.version,
         shard_ordinal = place.map(|(ordinal, _)| ordinal),
@@ -119,16 +116,13 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
         "started"
     );
 
-    let mut current = Deployment::start(build, settings, threads, client.clone(), &shares);
+    let mut current = Deployment::start(build, settings, threads, client, sharding);
     let mut next: Option<(Deployment, Change)> = None;
     let live = Arc::new(Live::new(Arc::clone(&current.served)));
     let telemetry_state = Arc::new(Telemetry::new(Arc::clone(&live), Arc::clone(&files)));
     let mut tasks = Tasks::default();
     let (reloader, mut changes) = Reloader::new(build, configuration, Arc::clone(&files), Arc::clone(&guard));
     tasks.spawn("watch of configuration files".to_owned(), reloader.run());
-    if let Some(autoshard) = &autoshard {
-        tasks.spawn("search for a shard".to_owned(), autoshard.clone().run(client, shares.clone()));
-    }
     let (stop, stopped) = watch::channel(false);
     let mut servers = JoinSet::new();
     let pages = MetricsPages::new(Arc::clone(&live), Arc::clone(&telemetry_state));
@@ -146,12 +140,8 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
             Some(change) = changes.recv() => {
                 let client = change.client.clone();
                 // What was being listed for the configuration before is of no use any more.
-                // A shard that is found out stays the one of the process.
-                let shares = match &autoshard {
-                    Some(_) => shares.clone(),
-                    None => change.settings.shard.into(),
-                };
-                next = Some((Deployment::start(build, &change.settings, threads, client, &shares), change));
+                let sharding = current.sharding.carry_on(&change.settings, &client);
+                next = Some((Deployment::start(build, &change.settings, threads, client, sharding), change));
             }
             () = ready(next.as_mut()) => {
                 if let Some((deployment, change)) = next.take() {
@@ -164,11 +154,9 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
             }
         }
     }
-    if autoshard.as_ref().is_some_and(|autoshard| autoshard.overlap.is_some()) {
-        tokio::select! {
-            () = autoshard::linger(&shares) => {}
-            () = signals.received() => {}
-        }
+    tokio::select! {
+        () = current.sharding.linger() => {}
+        () = signals.received() => {}
     }
     info!("stopping, responses in progress may finish");
     // Servers hold a receiver each until they are done.

@@ -150,13 +150,17 @@ fn for_method(request: &Request<Incoming>, response: Response<Body>) -> Response
 }
 
 fn health(path: &str, served: &Served, request: &Request<Incoming>) -> Response<Body> {
+    let catalogue = &served.catalogue;
     // Behind a guard, health pages say as little as they can.
     let guarded = request.extensions().get().is_none_or(|client: &Client| client.guarded);
+    let stopping = served.about.shares.status().stopping;
     match path {
         "/healthz" | "/livez" => plain(StatusCode::OK, "ok\n"),
-        "/readyz" if served.about.shares.status().stopping => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
-        "/readyz" if guarded && !served.catalogue.is_ready() => plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n"),
-        "/readyz" => readiness(&served.catalogue),
+        "/readyz" if guarded && (stopping || !catalogue.is_ready()) => {
+            plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
+        }
+        "/readyz" if stopping => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
+        "/readyz" => readiness(catalogue),
         _ => plain(StatusCode::NOT_FOUND, "not found\n"),
     }
 }

@@ -91,8 +91,7 @@ impl std::fmt::Debug for Identity {
 
 impl Collector for Identity {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let served = self.live.load();
-        let build = served.about.build;
+        let build = self.live.load().about.build;
         let build = [
             ("program", build.name),
             ("version", build.version),

@@ -70,14 +70,14 @@ fn names_of_kube_state_metrics_are_kept() {
             "# TYPE kube_state_metrics_shard_ordinal gauge",
             "kube_state_metrics_shard_ordinal{shard_ordinal=\"1\"} 1",
             "kube_state_metrics_total_shards 3",
-            // As Prometheus servers hash their configuration: six bytes of the MD5 sum.
-            "kube_state_metrics_config_hash{type=\"config\",filename=\"f.yaml\"} 216709066082935.0",
-            "kube_state_metrics_last_config_reload_successful{type=\"config\",filename=\"f.yaml\"} 1",
-            "kube_state_metrics_last_config_reload_successful{type=\"tls_config\",filename=\"w.yaml\"} 0",
             "kube_state_metrics_sharded_scheme_info{scheme=\"range\"} 1",
             "kube_state_metrics_sharded_reshard_overlap 0",
             "kube_state_metrics_sharded_reshards_total 0.0",
             "kube_state_metrics_sharded_resharding{resource=\"daemonsets\"} 0.0",
+            // As Prometheus servers hash their configuration: six bytes of the MD5 sum.
+            "kube_state_metrics_config_hash{type=\"config\",filename=\"f.yaml\"} 216709066082935.0",
+            "kube_state_metrics_last_config_reload_successful{type=\"config\",filename=\"f.yaml\"} 1",
+            "kube_state_metrics_last_config_reload_successful{type=\"tls_config\",filename=\"w.yaml\"} 0",
             "# TYPE http_request_duration_seconds histogram",
             "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.025\"} 0",
             "http_request_duration_seconds_bucket{handler=\"metrics\",method=\"get\",le=\"0.05\"} 1",
@@ -130,7 +130,7 @@ fn reshards_are_counted_and_an_unknown_place_is_not_made_up() {
     let shares = Shares::unknown(Scheme::Md5);
     let about = About { build: BUILD, part: String::new(), shares: shares.clone() };
     let served = Served { about, catalogue: Arc::new(Catalogue::new(Vec::new())), gzip: false };
-    let telemetry = Telemetry::new(Arc::new(Live::from_pointee(served)), Arc::default());
+    let telemetry = Telemetry::new(Arc::new(Live::from_pointee(served)), Arc::new(Files::default()));
     let before = telemetry.encode(Format::Text);
     assert!(!before.contains("kube_state_metrics_total_shards"), "{before}");
     assert!(!before.contains("kube_state_metrics_shard_ordinal"), "{before}");

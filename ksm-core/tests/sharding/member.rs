@@ -55,7 +55,8 @@ impl Member {
     pub fn start_pod(client: &kube::Client, ordinal: u32, scheme: Scheme, overlap: Option<Duration>) -> Self {
         let autoshard = Autoshard { pod: format!("ksm-{ordinal}"), namespace: "mon".to_owned(), scheme, overlap };
         let mut member = Self::start(client, autoshard.shares());
-        member.tasks.spawn(autoshard.run(client.clone(), member.shares.clone()));
+        let clients = tokio::sync::watch::channel(client.clone()).1;
+        member.tasks.spawn(autoshard.run(clients, member.shares.clone()));
         member
     }
 

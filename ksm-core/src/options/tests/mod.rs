@@ -425,12 +425,9 @@ fn a_node_is_needed_where_there_is_no_other_choice() {
 
 #[test]
 fn a_pod_finds_out_its_shard_and_needs_its_namespace() {
-    let autoshard = |arguments: &[&str]| {
-        let arguments = std::iter::once("ksm-test").chain(arguments.iter().copied());
-        match parse_from(BUILD, arguments, |args: Args| args.shard.settings(&args.shared))? {
-            Job::Serve(configuration) => Ok(configuration.settings),
-            Job::Render { .. } | Job::Explain { .. } => panic!("it is to serve"),
-        }
+    let autoshard = |arguments: &[&str]| match job(arguments, |args| args.shard.settings(&args.shared))? {
+        Job::Serve(Configuration { settings, .. }) => Ok(settings),
+        Job::Render { .. } | Job::Explain { .. } => panic!("nothing of the kind was asked for"),
     };
     let settings = autoshard(&["--pod=ksm-0", "--pod-namespace=mon"]).unwrap();
     let expected = crate::autoshard::Autoshard {
