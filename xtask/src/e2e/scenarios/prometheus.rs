@@ -17,6 +17,9 @@ use crate::http::Client;
 use crate::prometheus::Prometheus;
 use crate::{strict, wait};
 
+/// Scrapes that one exporter is read in as well.
+const PARTS: usize = 3;
+
 /// Time for Prometheus to start and scrape everything, at a scrape a second.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -48,14 +51,25 @@ fn scrape_all(world: &World, ours: &[Exporter], reference: &Exporter) -> Result<
     let targets: Vec<String> =
         exporters.iter().flat_map(|exporter| [address(&exporter.metrics), address(&exporter.telemetry)]).collect();
     let job = |name: &str, protocol: &str| json!({"job_name": name, "scrape_protocols": [protocol], "static_configs": [{"targets": targets}]});
+    // One exporter is also read in parts: as many targets, one address.
+    let in_parts = address(&ours[0].metrics);
+    let part = |index: usize| {
+        json!({
+            "job_name": format!("part-{index}"),
+            "params": {"part": [format!("{index}/{PARTS}")]},
+            "static_configs": [{"targets": [in_parts]}],
+        })
+    };
+    let mut jobs = vec![job("text", "PrometheusText0.0.4"), job("openmetrics", "OpenMetricsText1.0.0")];
+    jobs.extend((1..=PARTS).map(part));
     let config = json!({
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
-        "scrape_configs": [job("text", "PrometheusText0.0.4"), job("openmetrics", "OpenMetricsText1.0.0")],
+        "scrape_configs": jobs,
     });
     let folder = world.scratch.folder("prometheus")?;
     let mut prometheus = Prometheus::start(&config, &[], &folder, &world.logs)?;
 
-    let wanted = targets.len() * 2;
+    let wanted = targets.len() * 2 + PARTS;
     let mut last = String::new();
     let up = wait::until("Prometheus has every target up", LIMIT, || {
         prometheus.process.ensure_running()?;
@@ -81,8 +95,16 @@ fn scrape_all(world: &World, ours: &[Exporter], reference: &Exporter) -> Result<
             samples += found;
         }
     }
+    let by_part = prometheus.query("scrape_samples_scraped{job=~\"part-.*\"}")?;
+    let together: f64 = by_part.iter().map(|(_, samples)| samples).sum();
+    let whole = ours[0].exposition(Format::Text)?.samples().count();
+    ensure!(
+        by_part.len() == PARTS && by_part.iter().all(|(_, samples)| *samples > 0.0) && together as usize == whole,
+        "Prometheus scraped {together} samples of {} in {PARTS} parts, we read {whole} in one",
+        ours[0].name()
+    );
     prometheus.process.stop()?;
-    Ok(format!("{up} targets up, {samples} samples a round"))
+    Ok(format!("{up} targets up, {samples} samples a round; {PARTS} parts are the {whole} samples of the whole"))
 }
 
 /// Runs `promtool check metrics` on ours and on the reference; returns remarks on ours and bytes checked.
