@@ -29,7 +29,7 @@ pub use client::ConnectError;
 pub use failure::Failure;
 
 use self::deploy::Deployment;
-use self::reload::{Change, Reloader};
+use self::reload::{Change, Reloader, Seen};
 use self::sharding::Sharding;
 use crate::build::Build;
 use crate::catalogue::Live;
@@ -90,6 +90,7 @@ fn serve(build: Build, configuration: Configuration, threads: Threads) -> Result
 async fn run(build: Build, configuration: Configuration, threads: Threads) -> Result<(), Failure> {
     let settings = &configuration.settings;
     let mut signals = Signals::new().map_err(Failure::Signals)?;
+    let seen = Seen::now(settings);
     let (client, api_server) = client::connect(&settings.connection, build).await?;
     let files = Arc::new(Files::default());
     let guard = Arc::new(guard(settings, &client, &files)?);
@@ -121,7 +122,7 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
     let live = Arc::new(Live::new(Arc::clone(&current.served)));
     let telemetry_state = Arc::new(Telemetry::new(Arc::clone(&live), Arc::clone(&files)));
     let mut tasks = Tasks::default();
-    let (reloader, mut changes) = Reloader::new(build, configuration, Arc::clone(&files), Arc::clone(&guard));
+    let (reloader, mut changes) = Reloader::new(build, configuration, seen, Arc::clone(&files), Arc::clone(&guard));
     tasks.spawn("watch of configuration files".to_owned(), reloader.run());
     let (stop, stopped) = watch::channel(false);
     let mut servers = JoinSet::new();

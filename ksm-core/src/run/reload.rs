@@ -37,6 +37,22 @@ pub(super) struct Change {
     files: Vec<(&'static str, PathBuf, Vec<u8>)>,
 }
 
+/// What was in the files that settings name, before anything was made of it: a file that changes while the process
+/// starts is then a changed one.
+pub(super) struct Seen {
+    kubeconfig: Option<Vec<u8>>,
+    web: Option<[u8; 16]>,
+}
+
+impl Seen {
+    /// What is in them now.
+    pub(super) fn now(settings: &Settings) -> Self {
+        let kubeconfig = settings.connection.kubeconfig.as_deref().and_then(|path| std::fs::read(path).ok());
+        let web = settings.web_file.as_deref().and_then(|path| Some(WebFile::read(path).ok()?.fingerprint()));
+        Self { kubeconfig, web }
+    }
+}
+
 /// A new configuration as it was read.
 struct Read {
     settings: Settings,
@@ -75,14 +91,14 @@ impl Reloader {
     pub(super) fn new(
         build: Build,
         configuration: Configuration,
+        seen: Seen,
         files: Arc<Files>,
         guard: Arc<Guard>,
     ) -> (Self, mpsc::Receiver<Change>) {
         let (changes, received) = mpsc::channel(1);
         let Configuration { source, settings, file } = configuration;
         let FileContent { bytes: config, taken } = file;
-        let kubeconfig = settings.connection.kubeconfig.as_deref().and_then(|path| std::fs::read(path).ok());
-        let web = settings.web_file.as_deref().and_then(|path| Some(WebFile::read(path).ok()?.fingerprint()));
+        let Seen { kubeconfig, web } = seen;
         if let Some(path) = source.file() {
             match &config {
                 Some(content) if taken => files.succeeded(CONFIG, path, content),
