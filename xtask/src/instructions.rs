@@ -38,7 +38,7 @@ const STEPS: [Step; 6] = [
 ];
 
 /// Thousands of instructions.
-const BUDGETS: [u64; 6] = [58_700, 172_600, 67_200, 25_500, 216_000, 35_000];
+const BUDGETS: [u64; 6] = [58_700, 173_000, 67_500, 22_500, 217_000, 17_500];
 
 /// Runs the command.
 pub fn run() -> Result<()> {
