@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ksm_core::options::{self, Part, SharedArgs};
+use ksm_core::options::{self, SharedArgs};
 use ksm_core::run::{self, Threads};
 
 /// Serves metrics about every resource but pods, beside ksm-node and ksm-unscheduled.
@@ -15,7 +15,7 @@ struct Args {
 fn main() -> ExitCode {
     let build = ksm_core::build!();
     run::install_crypto_provider();
-    match options::parse(build, |args: Args| args.shared.settings(Part::Rest)) {
+    match options::parse(build, |args: Args| args.shared.rest_settings()) {
         Ok(job) => run::main(build, job, Threads::Many),
         Err(exit) => exit,
     }
