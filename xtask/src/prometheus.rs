@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn selectors_are_found_at_any_depth() {
-        let matcher = |name: &str, kind: &str, value: &str| serde_json::json!({"name": name, "type": kind, "value": value});
+        let matcher =
+            |name: &str, kind: &str, value: &str| serde_json::json!({"name": name, "type": kind, "value": value});
         let tree = serde_json::json!({"type": "binaryExpr", "op": "/",
             "lhs": {"type": "call", "args": [{"type": "matrixSelector", "name": "a_total",
                 "matchers": [matcher("b", "=~", "c|\\d"), matcher("__name__", "=", "a_total")]}]},

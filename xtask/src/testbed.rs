@@ -33,7 +33,11 @@ pub struct Testbed {
 impl Testbed {
     /// Starts `binary` with a sample cluster that makes `churn` changes a second and filters for shards.
     pub fn start_lively(binary: &Path, pods: u32, churn: u32, folder: &Path) -> Result<Self> {
-        Self::start(binary, &["--sharded-list-watch", "--pods", &pods.to_string(), "--churn", &churn.to_string()], folder)
+        Self::start(
+            binary,
+            &["--sharded-list-watch", "--pods", &pods.to_string(), "--churn", &churn.to_string()],
+            folder,
+        )
     }
 
     /// Starts `binary` with `arguments` of `serve`; kubeconfig and logs go to `folder`.

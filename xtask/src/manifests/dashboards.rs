@@ -291,7 +291,8 @@ fn spell_out(expression: &str, words: &BTreeMap<String, String>) -> Result<Strin
     for _ in 0..=words.len() {
         text = words.iter().fold(text, |text, (name, meaning)| text.replace(&format!("<{name}>"), meaning));
     }
-    if let Some(start) = text.find('<').filter(|start| text[start + 1..].starts_with(|c: char| c.is_ascii_lowercase())) {
+    if let Some(start) = text.find('<').filter(|start| text[start + 1..].starts_with(|c: char| c.is_ascii_lowercase()))
+    {
         bail!("`{}` is no word of this dashboard", text[start..].split_inclusive('>').next().unwrap_or_default());
     }
     Ok(text)
@@ -326,18 +327,29 @@ mod tests {
         ]}";
         let dashboard: Dashboard = serde_norway::from_str(yaml).unwrap();
         let json = dashboard.render().unwrap();
-        let places: Vec<String> = json["panels"].as_array().unwrap().iter().map(|panel| {
-            let place = &panel["gridPos"];
-            format!("{} {} {},{} {}x{}", panel["id"], panel["title"], place["x"], place["y"], place["w"], place["h"])
-        }).collect();
-        assert_eq!(places, [
-            "1 \"first\" 0,0 24x1",
-            "2 \"a\" 0,1 3x4",
-            "3 \"b\" 3,1 16x8",
-            "4 \"c\" 0,9 8x8",
-            "5 \"second\" 0,17 24x1",
-            "6 \"d\" 0,18 8x8",
-        ]);
+        let places: Vec<String> = json["panels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|panel| {
+                let place = &panel["gridPos"];
+                format!(
+                    "{} {} {},{} {}x{}",
+                    panel["id"], panel["title"], place["x"], place["y"], place["w"], place["h"]
+                )
+            })
+            .collect();
+        assert_eq!(
+            places,
+            [
+                "1 \"first\" 0,0 24x1",
+                "2 \"a\" 0,1 3x4",
+                "3 \"b\" 3,1 16x8",
+                "4 \"c\" 0,9 8x8",
+                "5 \"second\" 0,17 24x1",
+                "6 \"d\" 0,18 8x8",
+            ]
+        );
     }
 
     #[test]

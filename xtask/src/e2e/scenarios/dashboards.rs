@@ -40,7 +40,8 @@ pub fn run(world: &mut World) -> Result<String> {
 
     let (mut panels, mut questions) = (0, Vec::new());
     for path in dashboards::files()?.into_keys() {
-        let text = fs::read_to_string(cargo::workspace_root().join(&path)).with_context(|| format!("cannot read {path}"))?;
+        let text =
+            fs::read_to_string(cargo::workspace_root().join(&path)).with_context(|| format!("cannot read {path}"))?;
         let mut dashboard: Value = serde_json::from_str(&text).with_context(|| path.clone())?;
         let choices = panels::choices(&dashboard, &prometheus).with_context(|| path.clone())?;
         planted(&prometheus, &mut dashboard, &choices).with_context(|| path.clone())?;
@@ -84,7 +85,8 @@ fn planted(prometheus: &Prometheus, dashboard: &mut Value, choices: &Choices) ->
         ("no PromQL", "count(kube_pod_info"),
         ("no number", "0 / count(kube_pod_info) - 0 / (count(kube_pod_info) * 0)"),
     ];
-    let panel = |title: &str, expression: &str| json!({"type": "stat", "title": title, "targets": [{"expr": expression}]});
+    let panel =
+        |title: &str, expression: &str| json!({"type": "stat", "title": title, "targets": [{"expr": expression}]});
     let untouched = dashboard.clone();
     for (title, expression) in [("nothing wrong", good)].iter().chain(&faults) {
         dashboard["panels"] = json!([panel(title, expression)]);

@@ -61,9 +61,13 @@ impl Fleet {
         let mut fleet = Self { instances: Vec::new(), testbed, api };
         // So that there is something to say about it.
         let config = folder.join("config.yaml");
-        fs::write(&config, "enable_gzip_encoding: true\n").with_context(|| format!("cannot write {}", config.display()))?;
-        fleet.create("/api/v1/namespaces", &json!({"apiVersion": "v1", "kind": "Namespace",
-            "metadata": {"name": NAMESPACE}, "status": {"phase": "Active"}}))?;
+        fs::write(&config, "enable_gzip_encoding: true\n")
+            .with_context(|| format!("cannot write {}", config.display()))?;
+        fleet.create(
+            "/api/v1/namespaces",
+            &json!({"apiVersion": "v1", "kind": "Namespace",
+            "metadata": {"name": NAMESPACE}, "status": {"phase": "Active"}}),
+        )?;
         let nodes = fleet.names("nodes")?;
         for pod in pods(&nodes)? {
             fleet.create(&format!("/api/v1/namespaces/{NAMESPACE}/pods"), &pod.object())?;
@@ -174,7 +178,8 @@ fn resources_of(scope: Scope) -> String {
 
 impl Pod<'_> {
     fn object(&self) -> Value {
-        let resources = json!({"requests": {"memory": "64Mi", "cpu": "10m"}, "limits": {"memory": format!("{MEMORY}Mi")}});
+        let resources =
+            json!({"requests": {"memory": "64Mi", "cpu": "10m"}, "limits": {"memory": format!("{MEMORY}Mi")}});
         json!({
             "apiVersion": "v1", "kind": "Pod",
             "metadata": {"name": self.name, "namespace": NAMESPACE},

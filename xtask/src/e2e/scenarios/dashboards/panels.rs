@@ -22,7 +22,8 @@ pub fn choices(dashboard: &Value, prometheus: &Prometheus) -> Result<Choices> {
     let variables = dashboard["templating"]["list"].as_array().context("a dashboard has variables")?;
     for variable in variables.iter().filter(|variable| variable["type"] == "query") {
         let name = variable["name"].as_str().context("a variable has a name")?;
-        let query = variable["query"]["query"].as_str().with_context(|| format!("the variable `{name}` has a query"))?;
+        let query =
+            variable["query"]["query"].as_str().with_context(|| format!("the variable `{name}` has a query"))?;
         ensure!(variable["allValue"] == ".*", "the variable `{name}` does not stand for a missing label");
         let (selector, label) = label_values(query).with_context(|| format!("the variable `{name}`: `{query}`"))?;
         // Grafana fills in those before it.
@@ -65,17 +66,16 @@ fn each(values: &[String]) -> String {
 }
 
 fn fill_in(expression: &str, choices: &Choices, choose: fn(&[String]) -> String) -> String {
-    choices
-        .iter()
-        .fold(expression.replace("$__rate_interval", RATE_INTERVAL), |text, (name, values)| {
-            text.replace(&format!("${name}"), &choose(values))
-        })
+    choices.iter().fold(expression.replace("$__rate_interval", RATE_INTERVAL), |text, (name, values)| {
+        text.replace(&format!("${name}"), &choose(values))
+    })
 }
 
 /// Selector and label of `label_values(SELECTOR, LABEL)`.
 fn label_values(query: &str) -> Result<(&str, &str)> {
     let arguments = query.strip_prefix("label_values(").and_then(|rest| rest.strip_suffix(')'));
-    let (selector, label) = arguments.and_then(|text| text.rsplit_once(',')).context("want `label_values(SELECTOR, LABEL)`")?;
+    let (selector, label) =
+        arguments.and_then(|text| text.rsplit_once(',')).context("want `label_values(SELECTOR, LABEL)`")?;
     Ok((selector.trim(), label.trim()))
 }
 
@@ -97,7 +97,8 @@ mod tests {
             {"type": "row", "title": "first", "panels": []},
             {"title": "p", "targets": [{"expr": expression}]},
         ]});
-        let expected = ["rate(x{cluster=~\".*\",namespace=~\".*\"}[30s])", "rate(x{cluster=~\"demo\",namespace=~\"(a|b)\"}[30s])"];
+        let expected =
+            ["rate(x{cluster=~\".*\",namespace=~\".*\"}[30s])", "rate(x{cluster=~\"demo\",namespace=~\"(a|b)\"}[30s])"];
         let asked = questions(&dashboard, &chosen());
         assert_eq!(asked.iter().map(Question::expression).collect::<Vec<_>>(), expected);
         assert_eq!(count(&dashboard), 1);
