@@ -68,6 +68,8 @@ struct Panel {
     /// Whether lines are laid on top of each other.
     #[serde(default)]
     stack: bool,
+    /// What a table calls the column with the numbers; without it they are left out.
+    value: Option<String>,
     /// From which value on a number is yellow.
     warning: Option<u32>,
     /// From which value on a number is red.
@@ -243,9 +245,15 @@ impl Panel {
             "datasource": source(), "targets": targets, "fieldConfig": {"defaults": defaults, "overrides": []},
             "options": options,
         });
+        ensure!(self.value.is_none() || self.shape == Shape::Table, "only a table has a `value`");
         if self.shape == Shape::Table {
-            panel["transformations"] = json!([{"id": "organize", "options": {"excludeByName": {"Time": true},
-                "includeByName": {}, "indexByName": {}, "renameByName": {}}}]);
+            let mut columns =
+                json!({"excludeByName": {"Time": true}, "includeByName": {}, "indexByName": {}, "renameByName": {}});
+            match &self.value {
+                Some(name) => columns["renameByName"]["Value"] = json!(name),
+                None => columns["excludeByName"]["Value"] = json!(true),
+            }
+            panel["transformations"] = json!([{"id": "organize", "options": columns}]);
         }
         Ok(panel)
     }
@@ -321,7 +329,7 @@ mod tests {
             {title: first, panels: [
                 {title: a, help: h, type: stat, queries: [{expr: x}]},
                 {title: b, help: h, width: 16, queries: [{expr: x}]},
-                {title: c, help: h, type: table, queries: [{expr: x}]},
+                {title: c, help: h, type: table, value: v, queries: [{expr: x}]},
             ]},
             {title: second, panels: [{title: d, help: h, queries: [{expr: x}]}]},
         ]}";
