@@ -5,6 +5,7 @@
 
 pub mod objects;
 mod scenarios;
+mod shipped;
 mod world;
 
 use std::time::Instant;
@@ -34,6 +35,8 @@ pub enum ScenarioName {
     Compressed,
     /// What deploy/ renders is taken by the API server, runs with the rights it asks for, and is monitored
     Manifests,
+    /// Every query of every dashboard and rule has an answer about the demo cluster
+    Dashboards,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
     /// A StatefulSet is scaled and its processes follow, and nothing is lost in any scrape
@@ -56,6 +59,7 @@ impl ScenarioName {
             Self::BadInput => scenarios::bad_input::run(world),
             Self::Compressed => scenarios::compressed::run(world),
             Self::Manifests => scenarios::manifests::run(world),
+            Self::Dashboards => scenarios::dashboards::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
             Self::Reshard => scenarios::reshard::run(world),
             Self::Outage => scenarios::outage::run(world),

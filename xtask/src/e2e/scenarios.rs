@@ -4,6 +4,7 @@
 
 pub mod bad_input;
 pub mod compressed;
+pub mod dashboards;
 pub mod manifests;
 pub mod options;
 pub mod outage;

@@ -47,6 +47,9 @@ impl World {
         if arguments.runs(ScenarioName::Prometheus) {
             components.extend([&tools::PROMETHEUS, &tools::PROMTOOL]);
         }
+        if arguments.runs(ScenarioName::Dashboards) {
+            components.push(&tools::PROMETHEUS);
+        }
         if arguments.runs(ScenarioName::Manifests) {
             components.extend([&tools::KUSTOMIZE, &tools::PROMTOOL]);
         }
