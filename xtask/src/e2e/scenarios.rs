@@ -7,6 +7,7 @@ pub mod compressed;
 pub mod manifests;
 pub mod options;
 pub mod outage;
+pub mod overlays;
 pub mod parity;
 pub mod partition;
 pub mod prometheus;
