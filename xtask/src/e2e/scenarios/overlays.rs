@@ -42,6 +42,9 @@ const NODES: [&str; 3] = ["worker-1", "worker-2", "worker-3"];
 /// Where and as whom Prometheus reads, as the components in `deploy/` expect it.
 const PROMETHEUS: (&str, &str) = ("monitoring", "prometheus-k8s");
 
+/// Where every pod has the token of its account.
+const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
 /// Time until all pods of an overlay are ready, or gone.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -60,6 +63,7 @@ const NOT_FOR_THE_REFERENCE: [&str; 9] = [
 
 /// Runs the scenario.
 pub fn run(world: &mut World) -> Result<String> {
+    place::check(&world.scratch)?;
     let kustomize = Kustomize::new()?;
     let overlays = render::folders()?.into_iter().filter(|folder| folder.starts_with("deploy/overlays/"));
     let overlays = overlays.map(|folder| Ok((kustomize.render(&folder)?, folder))).collect::<Result<Vec<_>>>()?;
@@ -98,7 +102,8 @@ fn surroundings(api: &mut Api, overlays: &[(Vec<Value>, String)]) -> Result<Read
     api.create(&json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": account}))?;
     let certificate = Certificate::make(overlays)?;
     api.create(&certificate.secret())?;
-    Ok(Reader { authority: certificate.authority.into_bytes(), token: api.token(namespace, name, None)? })
+    let (secret, authority) = (certificate.name, certificate.authority.into_bytes());
+    Ok(Reader { secret, authority, token: api.token(namespace, name, None)? })
 }
 
 /// The cluster, and who looks at it.
@@ -181,7 +186,7 @@ impl Run<'_> {
             figures.push(scaling::check(self, &arguments)?);
         }
         if self.kubelet.exporters().iter().any(|exporter| exporter.metrics.base().starts_with("https:")) {
-            figures.push(guards::check(self)?);
+            figures.push(guards::check(self, objects)?);
         }
         if let Some(file) = monitoring::file_for(name) {
             figures.push(monitoring::check(self, file, &arguments)?);
@@ -264,13 +269,15 @@ impl Run<'_> {
         self.wait_for_pod(&name, "")?;
         let client = self.api.client().clone();
         let label = |value: Value| json!({"metadata": {"labels": {"example.com/disk": value}}});
-        client.send_json("PATCH", &format!("/api/v1/nodes/{node}"), &label(json!("fast")))?;
         let started = Instant::now();
+        client.send_json("PATCH", &format!("/api/v1/nodes/{node}"), &label(json!("fast")))?;
         self.wait_for_pod(&name, node)?;
-        let took = elapsed(started.elapsed());
+        let took = started.elapsed().as_millis();
         client.send_json("PATCH", &format!("/api/v1/nodes/{node}"), &label(Value::Null))?;
         self.api.delete(&pod)?;
-        Ok(format!("a pod moved from ksm-unscheduled to the ksm-node of its node {took} after the node was labelled"))
+        Ok(format!(
+            "a pod moved from ksm-unscheduled to the ksm-node of its node within {took} ms of a label on the node"
+        ))
     }
 
     /// Waits until a pod is served by the instance on `node` alone, or by one on any node if it is bound to none.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, SanType};
 use serde_json::{Value, json};
 
-use super::{NAMESPACE, Run};
+use super::{ACCOUNT, NAMESPACE, Run};
 use crate::e2e::api::text;
 use crate::http::Client;
 
@@ -16,7 +16,8 @@ use crate::http::Client;
 pub struct Certificate {
     /// PEM of who signed it.
     pub authority: String,
-    name: String,
+    /// The Secret.
+    pub name: String,
     certificate: String,
     key: String,
 }
@@ -51,8 +52,18 @@ impl Certificate {
     }
 }
 
-/// Both ports of every process answer Prometheus alone; pages for probes are open.
-pub fn check(run: &Run<'_>) -> Result<String> {
+/// Both ports of every process answer Prometheus alone; pages for probes are open; monitors know.
+pub fn check(run: &Run<'_>, objects: &[Value]) -> Result<String> {
+    for monitor in objects.iter().filter(|object| object["kind"] == "ServiceMonitor") {
+        for endpoint in monitor["spec"]["endpoints"].as_array().context("a monitor has endpoints")? {
+            let secret = run.kubelet.reader().secret.as_str();
+            let known = endpoint["scheme"] == "https"
+                && endpoint["tlsConfig"]["ca"]["secret"] == json!({"name": secret, "key": "ca.crt"})
+                && endpoint["tlsConfig"]["serverName"].is_string()
+                && endpoint["bearerTokenFile"] == format!("{ACCOUNT}/token");
+            ensure!(known, "a monitor scrapes without TLS or token: {endpoint}");
+        }
+    }
     let without_rights = run.api.token("default", "default", None)?;
     let mut asked = 0;
     for instance in run.kubelet.instances() {

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::place::{self, Mount, Root};
 use super::pod::Instance;
-use super::{PROMETHEUS, Run};
+use super::{ACCOUNT, PROMETHEUS, Run};
 use crate::exposition::Format;
 use crate::http::Client;
 use crate::manifests::metrics;
@@ -25,9 +25,6 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// Where our configurations look for the authority of certificates.
 const AUTHORITY: &str = "/etc/prometheus/kube-state-metrics-sharded";
-
-/// Where every pod has its token.
-const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// The configuration that an overlay is scraped with here, if it is.
 pub fn file_for(overlay: &str) -> Option<&'static str> {

@@ -3,8 +3,13 @@
 //!
 //! Invariant: what is mounted is seen by that process alone and goes with it; the machine's own folders stay as they are.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::Scratch;
 
 /// Mounts pairs of folder and place, then becomes the program behind `--`. A place that does not exist is made on a new
 /// file system, which for this process hides the closest folder above that does.
@@ -33,6 +38,7 @@ exec "$@"
 "#;
 
 /// Files that a process is to find at a place.
+#[derive(Clone)]
 pub struct Mount {
     /// The folder that has them.
     pub from: PathBuf,
@@ -67,43 +73,30 @@ pub fn command(program: &Path, mut mounts: Vec<Mount>, environment: &[(String, S
     command
 }
 
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use super::*;
-    use crate::process::Scratch;
-
-    /// What a shell in that place prints.
-    fn said(mounts: Vec<Mount>, root: Root, script: &str) -> String {
-        let environment = [("SAID".to_owned(), "yes".to_owned())];
-        let output = command(Path::new("sh"), mounts, &environment, root).args(["-c", script]).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
+/// Fails where this does not work, or does not keep what it promises.
+pub fn check(scratch: &Scratch) -> Result<()> {
+    let mut mounts = Vec::new();
+    for (name, to) in [("a", "/etc/of-a-pod/a"), ("b", "/etc/of-a-pod/b"), ("c", "/var/run/of-a-pod/c")] {
+        let from = scratch.folder(&format!("place/{name}"))?;
+        fs::write(from.join("file"), name).with_context(|| format!("cannot write {}", from.display()))?;
+        mounts.push(Mount { from, to: to.to_owned() });
     }
-
-    #[test]
-    fn files_are_where_they_should_be_and_nowhere_else() {
-        let scratch = Scratch::new("xtask-test-place", false).unwrap();
-        let mut mounts = Vec::new();
-        for (name, to) in
-            [("a", "/etc/xtask-test-place/a"), ("b", "/etc/xtask-test-place/b"), ("c", "/var/run/xtask-c")]
-        {
-            let from = scratch.folder(name).unwrap();
-            fs::write(from.join("file"), name).unwrap();
-            mounts.push(Mount { from, to: to.to_owned() });
-        }
-        let script =
-            "cat /etc/xtask-test-place/a/file /etc/xtask-test-place/b/file /var/run/xtask-c/file; echo $SAID$HOME";
-        assert_eq!(said(mounts, Root::ReadOnly, script), "abcyes\n");
-        assert!(!Path::new("/etc/xtask-test-place").exists() && !Path::new("/var/run/xtask-c").exists());
+    let root = scratch.path().join("written");
+    let script = format!(
+        "cat /etc/of-a-pod/a/file /etc/of-a-pod/b/file /var/run/of-a-pod/c/file; echo $OF_A_POD$HOME; : >{}",
+        root.display()
+    );
+    let environment = [("OF_A_POD".to_owned(), "yes".to_owned())];
+    for (kind, written) in [(Root::ReadOnly, false), (Root::Writable, true)] {
+        let output = command(Path::new("sh"), mounts.clone(), &environment, kind).args(["-c", &script]).output();
+        let output = output.context("cannot run unshare: install util-linux")?;
+        let (said, complaint) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        ensure!(
+            said == "abcyes\n" && output.status.success() == written && root.exists() == written,
+            "processes cannot be given mounts of their own: run this as root, or let users make user namespaces \
+             (the shell said {said:?}, {complaint:?})"
+        );
     }
-
-    #[test]
-    fn the_root_can_be_read_only() {
-        let scratch = Scratch::new("xtask-test-root", false).unwrap();
-        let script = format!("touch {}/x 2>/dev/null && echo written || echo not", scratch.path().display());
-        assert_eq!(said(Vec::new(), Root::ReadOnly, &script), "not\n");
-        assert_eq!(said(Vec::new(), Root::Writable, &script), "written\n");
-    }
+    ensure!(!Path::new("/etc/of-a-pod").exists(), "the machine's own /etc was written to");
+    Ok(())
 }

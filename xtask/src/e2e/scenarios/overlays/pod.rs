@@ -26,6 +26,8 @@ const LISTENING: [&str; 2] = ["--host=", "--telemetry-host="];
 
 /// Who looks at what processes serve over TLS.
 pub struct Reader {
+    /// The Secret with the certificate.
+    pub secret: String,
     /// The authority that it trusts, in PEM.
     pub authority: Vec<u8>,
     /// Its token.
