@@ -1,11 +1,12 @@
 //! Starts a process for each pod of ours that kwok runs, tells kwok how it is, and stops it when its pod is deleted.
 //!
-//! Invariant: a pod is ready when its process says so on `/readyz`, and is there until its process has ended by itself.
+//! Invariant: a pod is ready when its process says so to the probe of the manifest, and is there until its process has ended
+//! by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 use super::NAMESPACE;
@@ -124,8 +125,9 @@ impl<'a> Kubelet<'a> {
         }
         match instance.exporter.process.exit_status()? {
             None => {
-                let ready = instance.exporter.telemetry.get("/readyz", None).is_ok_and(|answer| answer.status == 200);
-                let word = if ready { "ready" } else { "unready" };
+                let word = if instance.probe("readinessProbe")? { "ready" } else { "unready" };
+                // One that failed now and then would do no harm; none does. Who is told to stop is not asked any more.
+                ensure!(instance.told_to_stop || instance.probe("livenessProbe")?, "the liveness probe failed");
                 if instance.said != word {
                     instance.said = word;
                     self.tell(pod, word)?;

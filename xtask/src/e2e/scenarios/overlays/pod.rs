@@ -98,6 +98,22 @@ impl Instance {
         self.pod.pointer("/metadata/ownerReferences/0/kind").and_then(Value::as_str).unwrap_or_default()
     }
 
+    /// Whether a probe of the manifest, such as `readinessProbe`, succeeds.
+    pub fn probe(&self, which: &str) -> Result<bool> {
+        let probe = &container(&self.pod)?[which]["httpGet"];
+        let client = match text(probe, "/port").with_context(|| which.to_owned())? {
+            "metrics" => &self.exporter.metrics,
+            "telemetry" => &self.exporter.telemetry,
+            other => bail!("{which}: no port is called {other}"),
+        };
+        let scheme = probe["scheme"].as_str().unwrap_or("HTTP").to_lowercase();
+        let address = format!("{scheme}://");
+        ensure!(client.base().starts_with(&address), "{which} asks by {scheme}, served is {}", client.base());
+        // The kubelet has no token for it.
+        let answer = client.without_token().get(text(probe, "/path")?, None);
+        Ok(answer.is_ok_and(|answer| (200..400).contains(&answer.status)))
+    }
+
     /// Fails if the API server refuses it anything, or if it serves nothing.
     pub fn check_rights(&self) -> Result<()> {
         let metrics = self.exporter.self_metrics()?;
