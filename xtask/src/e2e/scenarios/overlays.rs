@@ -49,13 +49,15 @@ const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Arguments that spread the work or say how it is served, and not what.
-const NOT_FOR_THE_REFERENCE: [&str; 9] = [
+const NOT_FOR_THE_REFERENCE: [&str; 11] = [
     "--host=",
     "--telemetry-host=",
     "--pod=",
     "--pod-namespace=",
     "--shard=",
     "--total-shards=",
+    "--shard-by=",
+    "--reshard-",
     "--enable-gzip-encoding",
     "--tls-config=",
     "--auth-filter",
