@@ -3,6 +3,8 @@
 //! Invariant: every scenario is named, reported as PASS or FAIL with figures, and run to its end whatever another did;
 //! nothing is skipped, and every process ends with the run.
 
+mod api;
+mod definitions;
 pub mod objects;
 mod scenarios;
 mod shipped;
@@ -33,10 +35,12 @@ pub enum ScenarioName {
     BadInput,
     /// Compressed bodies are gzip to other programs too
     Compressed,
-    /// What deploy/ renders is taken by the API server, runs with the rights it asks for, and is monitored
+    /// What deploy/ renders is taken by the API server to the last field
     Manifests,
     /// Every query of every dashboard and rule has an answer about the demo cluster
     Dashboards,
+    /// Every overlay in a cluster with controllers and a scheduler, its pods' processes run as the manifests say, monitored
+    Overlays,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
     /// A StatefulSet is scaled and its processes follow, and nothing is lost in any scrape
@@ -60,6 +64,7 @@ impl ScenarioName {
             Self::Compressed => scenarios::compressed::run(world),
             Self::Manifests => scenarios::manifests::run(world),
             Self::Dashboards => scenarios::dashboards::run(world),
+            Self::Overlays => scenarios::overlays::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
             Self::Reshard => scenarios::reshard::run(world),
             Self::Outage => scenarios::outage::run(world),

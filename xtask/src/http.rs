@@ -49,6 +49,11 @@ impl Client {
         Self { token: Some(token.to_owned()), ..self.clone() }
     }
 
+    /// The same, sending no token.
+    pub fn without_token(&self) -> Self {
+        Self { token: None, ..self.clone() }
+    }
+
     /// A client that trusts only the certificates in `roots` (PEM) and sends `token` as a bearer token.
     pub fn secure(base: impl Into<String>, roots: &[u8], token: &str) -> Result<Self> {
         let mut certificates = Vec::new();

@@ -27,10 +27,14 @@ pub struct Prometheus {
 impl Prometheus {
     /// Starts one with `config` (JSON is YAML) in an empty `folder` and waits until it answers.
     pub fn start(config: &Value, flags: &[&str], folder: &Path, logs: &Path) -> Result<Self> {
+        Self::start_by(Command::new(tools::ensure(&tools::PROMETHEUS)?), config, flags, folder, logs)
+    }
+
+    /// The same by a command that takes the arguments of Prometheus.
+    pub fn start_by(mut command: Command, config: &Value, flags: &[&str], folder: &Path, logs: &Path) -> Result<Self> {
         let file = folder.join("prometheus.yml");
         fs::write(&file, config.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
         let port = ports::free()?;
-        let mut command = Command::new(tools::ensure(&tools::PROMETHEUS)?);
         command.arg(format!("--config.file={}", file.display()));
         command.arg(format!("--storage.tsdb.path={}", folder.display()));
         command.arg(format!("--web.listen-address=127.0.0.1:{port}")).args(flags);

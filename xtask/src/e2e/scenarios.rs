@@ -8,6 +8,7 @@ pub mod dashboards;
 pub mod manifests;
 pub mod options;
 pub mod outage;
+pub mod overlays;
 pub mod parity;
 pub mod partition;
 pub mod prometheus;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::dashboards;
 use crate::cargo;
 
-/// What every exporter says of itself; the scenario `manifests` of `cargo xtask e2e` compares this with what one serves.
+/// What every exporter says of itself; the scenario `overlays` of `cargo xtask e2e` compares this with what one serves.
 pub const SELF_METRICS: [&str; 32] = [
     "http_request_duration_seconds_bucket",
     "http_request_duration_seconds_count",

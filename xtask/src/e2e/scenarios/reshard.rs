@@ -260,7 +260,7 @@ impl<'a> Set<'a> {
         loop {
             self.beats(1)?;
             let complete = self.pods.len() == self.replicas as usize && self.pods.values().all(|pod| !pod.told_to_stop);
-            if complete && self.is_settled()? {
+            if complete && is_settled(self.pods.values().map(|pod| &pod.exporter), self.replicas)? {
                 break;
             }
             if started.elapsed() > REST_LIMIT {
@@ -278,21 +278,6 @@ impl<'a> Set<'a> {
             Ok((View::of([&unsplit.exposition(Format::Text)?]), self.world.read(&shards, Format::Text)?))
         })?;
         Ok(())
-    }
-
-    /// Whether every process knows the total, is done with lists, and serves nothing that it gave away.
-    fn is_settled(&self) -> Result<bool> {
-        for pod in self.pods.values() {
-            let metrics = pod.exporter.self_metrics()?;
-            let value = |name: &str| metrics.select(name, &[]).next().map(|sample| sample.value);
-            let settled = value("kube_state_metrics_total_shards") == Some(f64::from(self.replicas))
-                && value("kube_state_metrics_sharded_reshard_overlap") == Some(0.0)
-                && metrics.select("kube_state_metrics_sharded_resharding", &[]).all(|sample| sample.value == 0.0);
-            if !settled {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// What the controller of the set and the kubelets would do now.
@@ -398,6 +383,21 @@ impl<'a> Set<'a> {
         self.client.send_json("DELETE", &format!("{SETS}/ksm"), &json!({}))?;
         Ok(())
     }
+}
+
+/// Whether every shard knows the total, is done with lists, and serves nothing that it gave away.
+pub fn is_settled<'a>(shards: impl IntoIterator<Item = &'a Exporter>, total: u32) -> Result<bool> {
+    for shard in shards {
+        let metrics = shard.self_metrics()?;
+        let value = |name: &str| metrics.select(name, &[]).next().map(|sample| sample.value);
+        let settled = value("kube_state_metrics_total_shards") == Some(f64::from(total))
+            && value("kube_state_metrics_sharded_reshard_overlap") == Some(0.0)
+            && metrics.select("kube_state_metrics_sharded_resharding", &[]).all(|sample| sample.value == 0.0);
+        if !settled {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn is_ready(pod: &Pod) -> bool {
