@@ -75,19 +75,24 @@ pub fn main(build: Build, job: Job, threads: Threads) -> ExitCode {
 /// Serves until a signal or a failure.
 fn serve(build: Build, configuration: Configuration, threads: Threads) -> Result<(), Failure> {
     memory::tune();
-    log::init(configuration.settings.verbosity);
+    let verbosity = log::init(configuration.settings.verbosity);
     let mut builder = match threads {
         Threads::One => tokio::runtime::Builder::new_current_thread(),
         Threads::Many => tokio::runtime::Builder::new_multi_thread(),
     };
     let runtime = builder.enable_all().build().map_err(Failure::Runtime)?;
-    let ended = runtime.block_on(run(build, configuration, threads));
+    let ended = runtime.block_on(run(build, configuration, threads, verbosity));
     // What still runs on other threads (a name look-up, say) is not waited for.
     runtime.shutdown_background();
     ended
 }
 
-async fn run(build: Build, configuration: Configuration, threads: Threads) -> Result<(), Failure> {
+async fn run(
+    build: Build,
+    configuration: Configuration,
+    threads: Threads,
+    verbosity: log::Verbosity,
+) -> Result<(), Failure> {
     let settings = &configuration.settings;
     let mut signals = Signals::new().map_err(Failure::Signals)?;
     let seen = Seen::now(settings);
@@ -148,6 +153,7 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
                 if let Some((deployment, change)) = next.take() {
                     live.store(Arc::clone(&deployment.served));
                     guard.set_client(change.client.clone());
+                    verbosity.set(change.settings.verbosity);
                     // Scrapes in progress keep what they read; the list/watches end here.
                     current = deployment;
                     change.applied(&files);

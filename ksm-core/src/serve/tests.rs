@@ -113,7 +113,12 @@ fn store(resource: &Fake, objects: impl IntoIterator<Item = String>) -> Store {
 
 fn served(resource: &'static Fake, stores: &[Store]) -> ServedResource {
     let readers = stores.iter().map(Store::reader).collect();
-    let progress = stores.iter().map(|_| Arc::new(Progress::default())).collect();
+    let progress = |store: &Store| {
+        let progress = Progress::default();
+        progress.objects.set(store.len() as u64);
+        Arc::new(progress)
+    };
+    let progress = stores.iter().map(progress).collect();
     ServedResource::new(resource, &Plan::by_default(&resource.families()), readers, progress)
 }
 
