@@ -231,6 +231,46 @@ fn health_pages_disclose_nothing_behind_a_guard() {
 }
 
 #[test]
+fn health_pages_are_open_under_tls_and_tokens_together() {
+    // R45, https://github.com/prometheus-community/helm-charts/issues/5529: whichever address the ports are bound to.
+    let (server, folder, authority) = (small(), Folder::new("everything"), Authority::new());
+    write_pair(&folder, &authority);
+    let web = folder.write("web.yaml", "tls_server_config: {cert_file: tls.crt, key_file: tls.key}\n");
+    for host in ["127.0.0.1", "::"] {
+        let (host, telemetry_host) = (format!("--host={host}"), format!("--telemetry-host={host}"));
+        let options = [&host, &telemetry_host, "--resources=nodes", "--auth-filter", "--tls-config", &web];
+        let running = server.program(PROGRAM, &options);
+        let [metrics, telemetry] = addresses(&running.line()).map(|address| address.replace("[::]", "127.0.0.1"));
+        for address in [&metrics, &telemetry] {
+            for path in HEALTH {
+                until("it is ready", || authority.ask(address, path, None) == (200, "ok\n".to_owned()));
+            }
+            for path in ["/metrics", "/", "/healthz/", "/livez/x", "/debug/pprof/"] {
+                assert_eq!(authority.ask(address, path, None), (401, "unauthorized\n".to_owned()), "{path}");
+            }
+            assert_eq!(get(address, "/livez").0, 400, "plain HTTP is told what is wrong");
+        }
+    }
+}
+
+#[test]
+fn passwords_are_not_asked_for_beside_tokens() {
+    let (server, folder) = (small(), Folder::new("both"));
+    let web = folder.write("web.yaml", "http_server_config: {headers: {X-Frame-Options: deny}}\n");
+    let running = server.program(PROGRAM, &["--resources=nodes", "--auth-filter", "--tls-config", &web]);
+    let [metrics, _] = addresses(&running.line());
+    until("it is ready", || get(&metrics, "/readyz").0 == 200);
+    // No client could send both, so it is not taken.
+    let hash = bcrypt::hash("x", 4).expect("a hash");
+    folder.write("web.yaml", &format!("basic_auth_users: {{u: \"{hash}\"}}\n"));
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    assert_eq!(ask(&metrics, "/metrics", "authorization: Bearer any\r\n").0, 401);
+    running.terminate();
+    let log = running.ended().stderr;
+    assert_eq!(log.matches("exclude each other, going on as before").count(), 1, "{log}");
+}
+
+#[test]
 fn web_files_that_cannot_be_honoured_are_refused() {
     let folder = Folder::new("bad-web");
     let start =

@@ -4,6 +4,7 @@
 
 pub mod bad_input;
 pub mod compressed;
+pub mod handover;
 pub mod manifests;
 pub mod options;
 pub mod outage;
