@@ -538,6 +538,7 @@ async fn the_landing_page_tells_what_is_served() {
         "All &lt;resources&gt;",
         "waiting for the first lists",
         "<a href=\"metrics?resources=alphas\">alphas</a><td>2<td>4<td>",
+        "<td class=\"l busy\">listing (2 of 2)<td>never<td",
         "<td>All<td>3<td>6<td>",
         "<th>Kept packed",
         "Families with most samples",

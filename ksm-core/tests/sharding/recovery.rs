@@ -1,5 +1,6 @@
 //! How a list/watch comes back, in virtual time: at once where the API server is well, at a slowing pace where it is not.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ksm_core::shard::{Scheme, Shard};
@@ -90,4 +91,46 @@ async fn objects_are_counted_though_nobody_looks() {
     until("the new one is counted", || objects() == 41).await;
     cluster.delete("configmaps", "team-a", "new").unwrap();
     until("the deleted one is not", || objects() == 40).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn control_events_and_broken_ones_reach_every_shard() {
+    // R23, https://github.com/kubernetes/kube-state-metrics/issues/2993
+    for (sharding, scheme) in [(true, Scheme::Range), (false, Scheme::Range), (false, Scheme::Md5)] {
+        let cluster = Cluster::default();
+        let mut names = fill(&cluster, 80);
+        let plane = ControlPlane::new(&cluster, &[sharding], false);
+        let (client, faults) = (plane.client(None), plane.servers()[0].faults().clone());
+        let shard = |ordinal| Shard::new(ordinal, 4, scheme).unwrap();
+        let mut members: Vec<_> = (0..4).map(|ordinal| Member::start(&client, shard(ordinal).into())).collect();
+        until("synced", || members.iter().all(|member| member.progress.is_synced())).await;
+        for event in [WatchFault::Error { code: 410 }, WatchFault::UnknownType, WatchFault::NoMetadata] {
+            let is_error = event != WatchFault::Error { code: 410 };
+            let seen = |member: &Member| (member.progress.relists.get(), member.progress.watches_failed.get());
+            let before: Vec<_> = members.iter().map(seen).collect();
+            faults.add(Fault::Watch { after: 0, event: event.clone() }.always_on("configmaps", Verb::Watch));
+            plane.cut();
+            // Some strike with the first event only, and each shard has one.
+            fill(&cluster, 80);
+            until("every shard lists anew", || {
+                members.iter().zip(&before).all(|(member, before)| seen(member).0 > before.0)
+            })
+            .await;
+            // One failure is the cut connection.
+            let failures = 1 + u64::from(is_error);
+            let failed = members.iter().zip(&before).all(|(member, before)| seen(member).1 >= before.1 + failures);
+            assert!(failed, "{event:?}");
+            faults.clear();
+            plane.cut();
+            let name = format!("new-{event:?}").to_lowercase().replace(|c: char| !c.is_alphanumeric(), "-");
+            add(&cluster, &name);
+            names.insert(name);
+            until("the new object is seen", || {
+                members.iter_mut().map(|m| m.names().len()).sum::<usize>() == names.len()
+            })
+            .await;
+            let union: BTreeSet<String> = members.iter_mut().flat_map(|member| member.names().clone()).collect();
+            assert_eq!(union, names, "{event:?}");
+        }
+    }
 }
