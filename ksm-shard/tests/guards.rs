@@ -5,6 +5,7 @@ mod cluster;
 #[path = "../../ksm-core/tests/support/program.rs"]
 mod program;
 
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 use base64::Engine;
@@ -175,13 +176,49 @@ fn passwords_stand_before_every_page_but_health_pages() {
     assert_eq!(ask(&metrics, "/metrics", &login("prometheus", "first")).0, 401);
 }
 
+/// The body of a profile, which is no text.
+fn profile(address: &str, headers: &str) -> Vec<u8> {
+    let mut stream = connect(address);
+    let path = "/debug/pprof/profile?seconds=1";
+    let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).expect("the request is sent");
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).expect("the reply arrives");
+    assert!(reply.starts_with(b"HTTP/1.1 200 OK\r\n"), "{}", String::from_utf8_lossy(&reply));
+    let head = reply.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+    reply.split_off(head + 4)
+}
+
+#[test]
+fn profiles_are_taken_one_at_a_time() {
+    let server = small();
+    let running = server.program(PROGRAM, &["--resources=nodes"]);
+    let [_, telemetry] = addresses(&running.line());
+    for wrong in ["seconds=0", "seconds=1000", "seconds=x"] {
+        assert_eq!(get(&telemetry, &format!("/debug/pprof/profile?{wrong}")).0, 400, "{wrong}");
+    }
+    let first = {
+        let telemetry = telemetry.clone();
+        std::thread::spawn(move || profile(&telemetry, ""))
+    };
+    until("a second one is refused", || get(&telemetry, "/debug/pprof/profile?seconds=1").0 == 429);
+    assert!(!first.join().expect("the first one is taken").is_empty());
+    assert!(!profile(&telemetry, "").is_empty(), "there may be another one afterwards");
+}
+
 #[test]
 fn tokens_are_reviewed_and_no_answer_is_no_permission() {
     // R44, https://github.com/kubernetes/kube-state-metrics/issues/2924
     let reader = Token { token: "reader".to_owned(), user: "reader".to_owned(), denials: Vec::new() };
     let stranger = Token { token: "stranger".to_owned(), user: "stranger".to_owned(), denials: Vec::new() };
     let own = Token { user: "own".to_owned(), ..Token::new("own") };
-    let builder = Testbed::builder().token(own).token(reader.deny("get", "/")).token(stranger.deny("get", "/metrics"));
+    let no_profiles = Token { user: "no-profiles".to_owned(), ..Token::new("no-profiles") };
+    let no_profiles = no_profiles.deny("get", "/debug/pprof/").deny("get", "/debug/pprof/profile");
+    let builder = Testbed::builder()
+        .token(own)
+        .token(no_profiles)
+        .token(reader.deny("get", "/"))
+        .token(stranger.deny("get", "/metrics"));
     let server = ApiServer::start_with(builder);
     server.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}));
     let folder = Folder::new("tokens");
@@ -206,9 +243,17 @@ fn tokens_are_reviewed_and_no_answer_is_no_permission() {
         assert_eq!(ask(address, "/metrics", &bearer("made-up")).0, 401);
         assert_eq!(ask(address, "/metrics", &bearer("stranger")).0, 403);
         assert_eq!(ask(address, "/", &bearer("reader")).0, 403);
-        assert_eq!(ask(address, "/debug/pprof/", "").0, 401);
+        for path in ["/debug/pprof/", "/debug/pprof/profile?seconds=1"] {
+            assert_eq!(ask(address, path, "").0, 401);
+            assert_eq!(ask(address, path, &bearer("made-up")).0, 401);
+            assert_eq!(ask(address, path, &bearer("no-profiles")).0, 403);
+        }
         assert_eq!(ask(address, "/metrics", &bearer("reader")).0, 200);
     }
+    // Profiles are not for the main port.
+    assert_eq!(ask(&metrics, "/debug/pprof/profile?seconds=1", &bearer("reader")).0, 404);
+    assert_eq!(ask(&telemetry, "/debug/pprof/", &bearer("reader")).0, 200);
+    assert!(profile(&telemetry, &bearer("reader")).windows(11).any(|word| word == b"nanoseconds"));
     // Answers are remembered for a while; whatever is new cannot be asked any more.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     runtime.block_on(server.testbed.down());

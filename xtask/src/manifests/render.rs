@@ -157,7 +157,11 @@ mod tests {
                 // Every address is the default.
                 let hosts =
                     arguments.iter().filter_map(Value::as_str).filter_map(|argument| argument.split_once("host="));
-                assert!(hosts.clone().all(|(_, host)| host == "::"), "{folder}: {:?}", hosts.collect::<Vec<_>>());
+                assert!(
+                    hosts.clone().all(|(_, host)| ["::", "0.0.0.0"].contains(&host)),
+                    "{folder}: {:?}",
+                    hosts.collect::<Vec<_>>()
+                );
                 for (probe, page) in [("livenessProbe", "/livez"), ("readinessProbe", "/readyz")] {
                     let probe = &container[probe]["httpGet"];
                     assert_eq!(probe["path"], page, "{folder}");
