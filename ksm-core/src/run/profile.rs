@@ -1,7 +1,7 @@
 //! A CPU profile of this process: stacks sampled by a timer of CPU time, in the format of pprof.
 //!
-//! Shipped binaries are stripped, so functions have no names in theirs; `go tool pprof` takes them from a binary of the
-//! same build that is not.
+//! Shipped binaries are stripped, so functions have no names in theirs; `pprof` takes them from a binary of the same build
+//! that is not.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -17,6 +17,9 @@ const FREQUENCY: i32 = 99;
 
 /// Frames of the sampling itself are above this one, and that of the signal below it.
 const HANDLER: &str = "perf_signal_handler";
+
+/// The sampling takes no more frames than this.
+const SAMPLING: usize = 4;
 
 /// Profiles for that long. The guard in it ends the sampling, also if nobody waits for the profile any more.
 pub fn cpu_profile(time: Duration) -> BoxFuture<'static, Result<Vec<u8>, String>> {
@@ -71,21 +74,25 @@ impl Builder {
         self.profile.period = period;
         self.profile.time_nanos = nanoseconds(started);
         self.profile.duration_nanos = nanoseconds(time);
+        let mut stacks = Vec::new();
         for (stack, &count) in &report.data {
             let addresses = stack.frames.iter().map(|frame| frame.ip() as u64).filter(|&address| address != 0);
-            let addresses: Vec<u64> = addresses.collect();
+            stacks.push((addresses.collect::<Vec<u64>>(), count));
+        }
+        let common = common_start(stacks.iter().map(|(addresses, _)| addresses.as_slice()));
+        for (addresses, count) in stacks {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
-            self.sample(&addresses, vec![count, count.saturating_mul(period)]);
+            self.sample(&addresses, common, vec![count, count.saturating_mul(period)]);
         }
         self.profile
     }
 
-    /// Adds a stack, innermost first.
-    fn sample(&mut self, addresses: &[u64], value: Vec<i64>) {
+    /// Adds a stack, innermost first, of which so many addresses are in all of them.
+    fn sample(&mut self, addresses: &[u64], common: usize, value: Vec<i64>) {
         let names: Vec<Vec<String>> = addresses.iter().map(|&address| names(address)).collect();
         let handler = names.iter().position(|names| names.iter().any(|name| name.contains(HANDLER)));
-        // Without names nobody knows where the sampling ends.
-        let skipped = handler.map_or(0, |handler| (handler + 2).min(addresses.len()));
+        // Without names, the sampling is what all stacks begin with.
+        let skipped = handler.map_or(common, |handler| handler + 2).min(addresses.len());
         let location_id =
             addresses.iter().zip(names).skip(skipped).map(|(&address, names)| self.location(address, names)).collect();
         self.profile.sample.push(Sample { location_id, value });
@@ -124,6 +131,15 @@ impl Builder {
         self.strings.insert(text.to_owned(), index);
         index
     }
+}
+
+/// How many addresses all stacks begin with, of several: one alone does not tell.
+fn common_start<'a>(stacks: impl Iterator<Item = &'a [u64]>) -> usize {
+    let mut stacks = stacks.peekable();
+    let Some(first) = stacks.next().filter(|_| stacks.peek().is_some()) else { return 0 };
+    stacks.fold(first.len().min(SAMPLING), |common, stack| {
+        first[..common].iter().zip(stack).take_while(|(a, b)| a == b).count()
+    })
 }
 
 /// Names of the functions at an address, inlined ones first; none in a stripped binary.
@@ -245,8 +261,8 @@ mod tests {
     fn equal_addresses_are_one_location_in_their_mapping() {
         let mut builder =
             Builder::new("1000-2000 r-xp 00000500 08:01 1 /bin/a\n5000-6000 r-xp 00000000 08:01 1 [vdso]\n");
-        builder.sample(&[0x1010, 0x5010, 0x9010], vec![1, 10]);
-        builder.sample(&[0x5010, 0x1010], vec![2, 20]);
+        builder.sample(&[0x1, 0x1010, 0x5010, 0x9010], 1, vec![1, 10]);
+        builder.sample(&[0x1, 0x5010, 0x1010], 1, vec![2, 20]);
         let profile = builder.profile;
         let samples: Vec<_> =
             profile.sample.iter().map(|sample| (&sample.location_id[..], &sample.value[..])).collect();
@@ -254,6 +270,16 @@ mod tests {
         let mappings: Vec<_> = profile.location.iter().map(|location| location.mapping_id).collect();
         assert_eq!(mappings, [1, 2, 0]);
         assert_eq!(profile.string_table, ["", "/bin/a", "[vdso]"]);
+    }
+
+    #[test]
+    fn what_all_stacks_begin_with_is_no_part_of_them() {
+        let common = |stacks: &[&[u64]]| common_start(stacks.iter().copied());
+        assert_eq!(common(&[&[1, 2, 3, 9], &[1, 2, 4], &[1, 2, 3, 9]]), 2);
+        assert_eq!(common(&[&[1, 2], &[3]]), 0);
+        assert_eq!(common(&[&[1, 2, 3]]), 0, "one alone does not tell");
+        assert_eq!(common(&[&[1, 2, 3, 4, 5, 6], &[1, 2, 3, 4, 5, 7]]), 4);
+        assert_eq!(common(&[]), 0);
     }
 
     #[tokio::test(flavor = "multi_thread")]

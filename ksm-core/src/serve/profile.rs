@@ -64,7 +64,7 @@ impl<H: Handler> Handler for Profiling<H> {
                 refused
             }
             (Some(_), INDEX) => {
-                let text = format!("profile?seconds={DEFAULT_SECONDS}: CPU time, for `go tool pprof`\n");
+                let text = format!("profile?seconds={DEFAULT_SECONDS}: CPU time, for pprof\n");
                 pages::plain(StatusCode::OK, text)
             }
             (Some(profiler), PROFILE) => self.profile(profiler, request.uri().query()).await,
