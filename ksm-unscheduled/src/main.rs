@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use ksm_core::options::{self, SharedArgs};
-use ksm_core::run::{self, Threads};
+use ksm_core::run::{self, Manner, Threads};
 
 /// Serves metrics about pods that are bound to no node, beside ksm-node.
 #[derive(clap::Parser)]
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     let build = ksm_core::build!();
     run::install_crypto_provider();
     match options::parse(build, |args: Args| args.shared.unscheduled_settings()) {
-        Ok(job) => run::main(build, job, Threads::One),
+        Ok(job) => run::main(build, job, Manner { threads: Threads::One, profiler: Some(run::cpu_profile) }),
         Err(exit) => exit,
     }
 }

@@ -29,6 +29,8 @@ pub enum ScenarioName {
     Options,
     /// Shards add up to the whole, and so do node, unscheduled and rest
     Partition,
+    /// Pods are bound, and pass from ksm-unscheduled to ksm-node
+    Handover,
     /// The API server filters for range shards, and shards read less
     ServerSide,
     /// Wrong flags, missing files, missing rights, an unreachable server
@@ -59,6 +61,7 @@ impl ScenarioName {
             Self::Parity => scenarios::parity::run(world),
             Self::Options => scenarios::options::run(world),
             Self::Partition => scenarios::partition::run(world),
+            Self::Handover => scenarios::handover::run(world),
             Self::ServerSide => scenarios::server_side::run(world),
             Self::BadInput => scenarios::bad_input::run(world),
             Self::Compressed => scenarios::compressed::run(world),

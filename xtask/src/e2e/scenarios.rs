@@ -5,6 +5,7 @@
 pub mod bad_input;
 pub mod compressed;
 pub mod dashboards;
+pub mod handover;
 pub mod manifests;
 pub mod options;
 pub mod outage;

@@ -73,9 +73,16 @@ pub fn run(world: &mut World) -> Result<String> {
     ] {
         set.scale(replicas)?;
         set.beats(1)?;
+        let relisted = set.relisted();
         set.trouble(trouble).context(what)?;
         set.rest(&format!("{replicas} shards, {what} meanwhile"))?;
-        figures.push(set.figure(&format!("{replicas} shards, {what} meanwhile")));
+        let mut figure = set.figure(&format!("{replicas} shards, {what} meanwhile"));
+        if matches!(trouble, Trouble::Compaction) {
+            let relisted = set.relisted().saturating_sub(relisted);
+            ensure!(relisted > 0, "nobody was answered 410, so none was got over");
+            figure.push_str(&format!(", {relisted} lists after a 410"));
+        }
+        figures.push(figure);
     }
     set.end()?;
     Ok(figures.join("; "))
@@ -241,6 +248,11 @@ impl<'a> Set<'a> {
             }
         }
         Ok(())
+    }
+
+    /// How often a process had to list because its version was too old.
+    fn relisted(&self) -> usize {
+        self.pods.values().map(|pod| pod.exporter.process.log().matches("resource version too old").count()).sum()
     }
 
     fn beats(&mut self, count: u32) -> Result<()> {
