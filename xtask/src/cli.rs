@@ -73,27 +73,13 @@ pub struct ManifestsArgs {
     pub static_shards: Option<u32>,
 }
 
-/// Arguments of `cargo xtask build-images`.
+/// Arguments of `cargo xtask build-images`; their names and help are those of the package `ksm-images`.
 #[derive(Args)]
+#[command(disable_help_flag = true)]
 pub struct BuildImagesArgs {
-    /// Only the image of this binary
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(crate::cargo::SHIPPED))]
-    pub only: Option<String>,
-    /// Tag and version of the images
-    #[arg(long, value_name = "TAG", default_value = concat!("v", env!("CARGO_PKG_VERSION")))]
-    pub tag: String,
-    /// Revision of the sources [default: that of the checkout]
-    #[arg(long, value_name = "REVISION")]
-    pub revision: Option<String>,
-    /// Certificate authorities to trust
-    #[arg(long, value_name = "FILE", default_value = "/etc/ssl/certs/ca-certificates.crt")]
-    pub ca_roots: PathBuf,
-    /// Take the static binaries in this folder instead of building them
-    #[arg(long, value_name = "DIR")]
-    pub binaries: Option<PathBuf>,
-    /// Write images here [default: target/images]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    /// See `cargo xtask build-images --help`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub all: Vec<std::ffi::OsString>,
 }
 
 /// Arguments of `cargo xtask docs`.
