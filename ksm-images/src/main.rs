@@ -68,7 +68,7 @@ fn run(arguments: &Arguments) -> Result<()> {
             platform.check_binary(&binary).with_context(|| path.display().to_string())?;
             let about = About { name, stamp: &stamp, platform: *platform };
             let image = Image::new(&about, &layer::layer(name, &binary, &roots)?)?;
-            Ok((image, sbom::describe(name, *platform, &stamp)?))
+            Ok((image, sbom::describe(name, *platform, &stamp, arguments.binaries.is_none())?))
         });
         layouts.push(Layout::new(name, &arguments.tag, images.collect::<Result<Vec<_>>>()?)?);
     }

@@ -34,6 +34,10 @@ pub enum ScenarioName {
     Compressed,
     /// What deploy/ renders is taken by the API server, runs with the rights it asks for, and is monitored
     Manifests,
+    /// Images are built, pushed, pulled, run as containers and scraped
+    Images,
+    /// `cargo xtask deploy` shows, asks and applies, and refuses what it cannot do
+    Deploy,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
     /// A StatefulSet is scaled and its processes follow, and nothing is lost in any scrape
@@ -56,6 +60,8 @@ impl ScenarioName {
             Self::BadInput => scenarios::bad_input::run(world),
             Self::Compressed => scenarios::compressed::run(world),
             Self::Manifests => scenarios::manifests::run(world),
+            Self::Images => scenarios::images::run(world),
+            Self::Deploy => scenarios::deploy::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
             Self::Reshard => scenarios::reshard::run(world),
             Self::Outage => scenarios::outage::run(world),

@@ -4,6 +4,8 @@
 
 pub mod bad_input;
 pub mod compressed;
+pub mod deploy;
+pub mod images;
 pub mod manifests;
 pub mod options;
 pub mod outage;

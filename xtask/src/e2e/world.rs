@@ -50,6 +50,12 @@ impl World {
         if arguments.runs(ScenarioName::Manifests) {
             components.extend([&tools::KUSTOMIZE, &tools::PROMTOOL]);
         }
+        if arguments.runs(ScenarioName::Images) {
+            components.push(&tools::REGISTRY);
+        }
+        if arguments.runs(ScenarioName::Deploy) {
+            components.push(&tools::KUBECTL);
+        }
         for component in components {
             tools::ensure(component)?;
         }
