@@ -50,9 +50,10 @@ pub fn run(world: &mut World) -> Result<String> {
         packed.push(run_image(world, &registry, name, &out).with_context(|| format!("the image of {name}"))?);
     }
     several_platforms(world, &registry, &builder)?;
+    load(world, &builder)?;
     Ok(format!(
         "{} images pushed, pulled, run as nobody on a read-only root and scraped, {} MiB unpacked; packed again with the same \
-         digests; an index of two platforms; {refused} refusals in one line",
+         digests; an index of two platforms; loaded into podman; {refused} refusals in one line",
         SHIPPED.len(),
         packed.join(", ")
     ))
@@ -205,5 +206,34 @@ fn several_platforms(world: &World, registry: &Registry, builder: &Path) -> Resu
     let manifests = index["manifests"].as_array().context("an index has manifests")?;
     let platforms: Vec<&Value> = manifests.iter().map(|manifest| &manifest["platform"]["architecture"]).collect();
     ensure!(platforms == ["amd64", "arm64"], "the index has {platforms:?}");
+    Ok(())
+}
+
+/// `--load` into podman, which keeps images in a folder of this run and starts nothing.
+fn load(world: &World, builder: &Path) -> Result<()> {
+    let folder = world.scratch.folder("podman")?;
+    let storage = folder.join("storage.conf");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let text =
+        format!("[storage]\ndriver = \"vfs\"\ngraphroot = \"{}\"\nrunroot = \"{}\"\n", path("graph"), path("run"));
+    fs::write(&storage, text).context("cannot write podman's configuration")?;
+    let name = SHIPPED[3];
+    let out = world.scratch.folder("images-loaded")?;
+    let mut build = Command::new(builder);
+    // A Docker that runs on this machine is the user's.
+    build.env("CONTAINERS_STORAGE_CONF", &storage).env("DOCKER_HOST", "unix:///nowhere");
+    build.args(["--only", name, "--tag", TAG, "--load", "--binaries"]);
+    build.arg(world.scratch.path().join(format!("bundle-{name}/rootfs"))).arg("--out").arg(&out);
+    let said = succeed(build, "build-images --load")?;
+    let reference = format!("kube-state-metrics-sharded/{name}:{TAG}");
+    ensure!(said.contains(&reference) && said.contains("into podman"), "it says:\n{said}");
+    let mut inspect = Command::new("podman");
+    inspect.env("CONTAINERS_STORAGE_CONF", &storage);
+    inspect.args(["image", "inspect", "--format", "{{.Id}} {{.User}}", &reference]);
+    let found = succeed(inspect, "podman image inspect")?;
+    let manifest = read_json(&out.join(name).join("blobs").join(root_digest(&out.join(name))?.replace(':', "/")))?;
+    let config = manifest["config"]["digest"].as_str().context("a manifest has a configuration")?;
+    let expected = format!("{} 65534:65534", config.trim_start_matches("sha256:"));
+    ensure!(found.trim() == expected, "podman has `{}`, want `{expected}`", found.trim());
     Ok(())
 }

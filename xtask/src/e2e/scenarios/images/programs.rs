@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 /// Each is a package of Debian too.
-const PROGRAMS: [&str; 3] = ["umoci", "crun", "skopeo"];
+const PROGRAMS: [&str; 4] = ["umoci", "crun", "skopeo", "podman"];
 
 /// The platform of this machine, as in the names of files.
 pub fn platform() -> &'static str {
@@ -20,7 +20,7 @@ pub fn check() -> Result<()> {
         let found = Command::new(program).arg("--version").stdin(Stdio::null()).output();
         if found.is_err() {
             bail!(
-                "images are run with {}: install {program}, as with `apt-get install {program}`",
+                "images are tried with {}: install {program}, as with `apt-get install {program}`",
                 PROGRAMS.join(", ")
             );
         }
