@@ -11,7 +11,7 @@ mod registry;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -52,7 +52,7 @@ pub fn run(world: &mut World) -> Result<String> {
     several_platforms(world, &registry, &builder)?;
     load(world, &builder)?;
     Ok(format!(
-        "{} images pushed, pulled, run as nobody on a read-only root and scraped, {} MiB unpacked; packed again with the same \
+        "{} images pushed, pulled, run as nobody on a read-only root and scraped, {} MiB packed; packed again with the same \
          digests; an index of two platforms; loaded into podman; {refused} refusals in one line",
         SHIPPED.len(),
         packed.join(", ")
@@ -92,7 +92,7 @@ fn read_json(path: &Path) -> Result<Value> {
     serde_json::from_slice(&text).with_context(|| format!("{} is not JSON", path.display()))
 }
 
-/// Pulls an image, runs it and compares what it serves; returns its size in MiB.
+/// Pulls an image, runs it and compares what it serves; returns its packed size in MiB.
 fn run_image(world: &World, registry: &Registry, name: &str, out: &Path) -> Result<String> {
     let pulled = world.scratch.path().join(format!("pulled-{name}"));
     registry.pull(&format!("ksm/{name}:{TAG}"), &pulled)?;
@@ -123,8 +123,14 @@ fn run_image(world: &World, registry: &Registry, name: &str, out: &Path) -> Resu
         Ok((world.read(&[&other], Format::Text)?, world.read(&[&container.exporter], Format::Text)?))
     })?;
     container.stop()?;
-    let binary = fs::metadata(bundle.join("rootfs").join(name))?.len();
-    Ok(format!("{name} {:.1}", binary as f64 / f64::from(1 << 20)))
+    let manifest = manifest(&pulled)?;
+    let bytes = manifest["layers"][0]["size"].as_u64().context("a layer has a size")?;
+    Ok(format!("{name} {:.1}", bytes as f64 / f64::from(1 << 20)))
+}
+
+/// The manifest of an image for one platform.
+fn manifest(layout: &Path) -> Result<Value> {
+    read_json(&layout.join("blobs").join(root_digest(layout)?.replace(':', "/")))
 }
 
 /// Arguments of a container.
@@ -145,12 +151,9 @@ fn process_arguments(name: &str) -> Vec<String> {
 
 /// The labels in the configuration of a pulled image.
 fn labels(layout: &Path) -> Result<BTreeMap<String, String>> {
-    let blob = |descriptor: &Value| -> Result<PathBuf> {
-        let digest = descriptor["digest"].as_str().context("a descriptor has a digest")?;
-        Ok(layout.join("blobs").join(digest.replace(':', "/")))
-    };
-    let manifest = read_json(&blob(&read_json(&layout.join("index.json"))?["manifests"][0])?)?;
-    let config = read_json(&blob(&manifest["config"])?)?;
+    let manifest = manifest(layout)?;
+    let digest = manifest["config"]["digest"].as_str().context("a manifest has a configuration")?;
+    let config = read_json(&layout.join("blobs").join(digest.replace(':', "/")))?;
     let labels = config["config"]["Labels"].as_object().context("an image has labels")?;
     labels
         .iter()
@@ -231,7 +234,7 @@ fn load(world: &World, builder: &Path) -> Result<()> {
     inspect.env("CONTAINERS_STORAGE_CONF", &storage);
     inspect.args(["image", "inspect", "--format", "{{.Id}} {{.User}}", &reference]);
     let found = succeed(inspect, "podman image inspect")?;
-    let manifest = read_json(&out.join(name).join("blobs").join(root_digest(&out.join(name))?.replace(':', "/")))?;
+    let manifest = manifest(&out.join(name))?;
     let config = manifest["config"]["digest"].as_str().context("a manifest has a configuration")?;
     let expected = format!("{} 65534:65534", config.trim_start_matches("sha256:"));
     ensure!(found.trim() == expected, "podman has `{}`, want `{expected}`", found.trim());
