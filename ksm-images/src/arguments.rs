@@ -24,7 +24,7 @@ pub struct Arguments {
     /// Tag of the images
     #[arg(long, value_name = "TAG", default_value = concat!("v", env!("CARGO_PKG_VERSION")), value_parser = tag)]
     pub tag: String,
-    /// Push each image to REGISTRY/REPO/<binary>; who may is read from what `docker login` wrote
+    /// Push each image to `REGISTRY/REPO/<binary>`; who may is read from what `docker login` wrote
     #[arg(long, value_name = "REGISTRY/REPO")]
     pub push: Option<String>,
     /// Push over plain HTTP, as is always done for registries on this machine

@@ -93,7 +93,7 @@ pub struct DeployArgs {
     /// The context of the kubeconfig whose cluster is meant [default: the current one]
     #[arg(long, value_name = "CONTEXT")]
     pub context: Option<String>,
-    /// Take the images from REGISTRY/REPO/<binary>, where `build-images --push REGISTRY/REPO` put them [default tag: the version]
+    /// Take the images from `REGISTRY/REPO/<binary>`, where `build-images --push REGISTRY/REPO` put them [default tag: the version]
     #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
     pub images: Option<String>,
     /// Apply without asking
