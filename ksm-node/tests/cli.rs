@@ -34,8 +34,10 @@ fn the_node_may_come_from_the_environment() {
     let mut command = std::process::Command::new(PROGRAM);
     command.env_clear().env("NODE_NAME", "n1").args(program::ALONE);
     let running = program::Running::spawn(command);
-    let [metrics, _] = program::addresses(&running.line());
+    let [metrics, telemetry] = program::addresses(&running.line());
     assert!(program::get(&metrics, "/").1.contains("Pods of node n1"));
+    // Small as it is to be, it takes no profiles.
+    assert_eq!(program::get(&telemetry, "/debug/pprof/profile").0, 404);
     running.terminate();
     assert_eq!(running.ended().code, Some(0));
 }

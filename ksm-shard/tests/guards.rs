@@ -5,6 +5,7 @@ mod cluster;
 #[path = "../../ksm-core/tests/support/program.rs"]
 mod program;
 
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 use base64::Engine;
@@ -175,13 +176,52 @@ fn passwords_stand_before_every_page_but_health_pages() {
     assert_eq!(ask(&metrics, "/metrics", &login("prometheus", "first")).0, 401);
 }
 
+/// Status and body of a profile, which is no text.
+fn profile(address: &str, seconds: u32, headers: &str) -> (u16, Vec<u8>) {
+    let mut stream = connect(address);
+    let path = format!("/debug/pprof/profile?seconds={seconds}");
+    let request = format!("GET {path} HTTP/1.1\r\nhost: test\r\nconnection: close\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).expect("the request is sent");
+    let mut reply = Vec::new();
+    stream.read_to_end(&mut reply).expect("the reply arrives");
+    let head = reply.windows(4).position(|four| four == b"\r\n\r\n").expect("a head");
+    let body = reply.split_off(head + 4);
+    let status = String::from_utf8_lossy(&reply).split(' ').nth(1).and_then(|status| status.parse().ok());
+    (status.expect("a status"), body)
+}
+
+#[test]
+fn profiles_are_taken_one_at_a_time() {
+    let server = small();
+    let running = server.program(PROGRAM, &["--resources=nodes"]);
+    let [_, telemetry] = addresses(&running.line());
+    for wrong in ["seconds=0", "seconds=1000", "seconds=x"] {
+        assert_eq!(get(&telemetry, &format!("/debug/pprof/profile?{wrong}")).0, 400, "{wrong}");
+    }
+    let asked = [(); 2].map(|()| {
+        let telemetry = telemetry.clone();
+        std::thread::spawn(move || profile(&telemetry, 3, "").0)
+    });
+    let mut statuses = asked.map(|asked| asked.join().expect("it is answered"));
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 429]);
+    let (status, body) = profile(&telemetry, 1, "");
+    assert!(status == 200 && !body.is_empty(), "there may be another one afterwards");
+}
+
 #[test]
 fn tokens_are_reviewed_and_no_answer_is_no_permission() {
     // R44, https://github.com/kubernetes/kube-state-metrics/issues/2924
     let reader = Token { token: "reader".to_owned(), user: "reader".to_owned(), denials: Vec::new() };
     let stranger = Token { token: "stranger".to_owned(), user: "stranger".to_owned(), denials: Vec::new() };
     let own = Token { user: "own".to_owned(), ..Token::new("own") };
-    let builder = Testbed::builder().token(own).token(reader.deny("get", "/")).token(stranger.deny("get", "/metrics"));
+    let no_profiles = Token { user: "no-profiles".to_owned(), ..Token::new("no-profiles") };
+    let no_profiles = no_profiles.deny("get", "/debug/pprof/").deny("get", "/debug/pprof/profile");
+    let builder = Testbed::builder()
+        .token(own)
+        .token(no_profiles)
+        .token(reader.deny("get", "/"))
+        .token(stranger.deny("get", "/metrics"));
     let server = ApiServer::start_with(builder);
     server.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}));
     let folder = Folder::new("tokens");
@@ -206,9 +246,18 @@ fn tokens_are_reviewed_and_no_answer_is_no_permission() {
         assert_eq!(ask(address, "/metrics", &bearer("made-up")).0, 401);
         assert_eq!(ask(address, "/metrics", &bearer("stranger")).0, 403);
         assert_eq!(ask(address, "/", &bearer("reader")).0, 403);
-        assert_eq!(ask(address, "/debug/pprof/", "").0, 401);
+        for path in ["/debug/pprof/", "/debug/pprof/profile?seconds=1"] {
+            assert_eq!(ask(address, path, "").0, 401);
+            assert_eq!(ask(address, path, &bearer("made-up")).0, 401);
+            assert_eq!(ask(address, path, &bearer("no-profiles")).0, 403);
+        }
         assert_eq!(ask(address, "/metrics", &bearer("reader")).0, 200);
     }
+    // Profiles are not for the main port.
+    assert_eq!(ask(&metrics, "/debug/pprof/profile?seconds=1", &bearer("reader")).0, 404);
+    assert_eq!(ask(&telemetry, "/debug/pprof/", &bearer("reader")).0, 200);
+    let (status, body) = profile(&telemetry, 1, &bearer("reader"));
+    assert!(status == 200 && body.windows(11).any(|word| word == b"nanoseconds"), "{status}");
     // Answers are remembered for a while; whatever is new cannot be asked any more.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime starts");
     runtime.block_on(server.testbed.down());
@@ -228,6 +277,46 @@ fn health_pages_disclose_nothing_behind_a_guard() {
     let running = server.program(PROGRAM, &["--resources=nodes", "--auth-filter"]);
     let [metrics, _] = addresses(&running.line());
     assert_eq!(get(&metrics, "/readyz"), (503, "not ready\n".to_owned()));
+}
+
+#[test]
+fn health_pages_are_open_under_tls_and_tokens_together() {
+    // R45, https://github.com/prometheus-community/helm-charts/issues/5529: whichever address the ports are bound to.
+    let (server, folder, authority) = (small(), Folder::new("everything"), Authority::new());
+    write_pair(&folder, &authority);
+    let web = folder.write("web.yaml", "tls_server_config: {cert_file: tls.crt, key_file: tls.key}\n");
+    for host in ["127.0.0.1", "::"] {
+        let (host, telemetry_host) = (format!("--host={host}"), format!("--telemetry-host={host}"));
+        let options = [&host, &telemetry_host, "--resources=nodes", "--auth-filter", "--tls-config", &web];
+        let running = server.program(PROGRAM, &options);
+        let [metrics, telemetry] = addresses(&running.line()).map(|address| address.replace("[::]", "127.0.0.1"));
+        for address in [&metrics, &telemetry] {
+            for path in HEALTH {
+                until("it is ready", || authority.ask(address, path, None) == (200, "ok\n".to_owned()));
+            }
+            for path in ["/metrics", "/", "/healthz/", "/livez/x", "/debug/pprof/"] {
+                assert_eq!(authority.ask(address, path, None), (401, "unauthorized\n".to_owned()), "{path}");
+            }
+            assert_eq!(get(address, "/livez").0, 400, "plain HTTP is told what is wrong");
+        }
+    }
+}
+
+#[test]
+fn passwords_are_not_asked_for_beside_tokens() {
+    let (server, folder) = (small(), Folder::new("both"));
+    let web = folder.write("web.yaml", "http_server_config: {headers: {X-Frame-Options: deny}}\n");
+    let running = server.program(PROGRAM, &["--resources=nodes", "--auth-filter", "--tls-config", &web]);
+    let [metrics, _] = addresses(&running.line());
+    until("it is ready", || get(&metrics, "/readyz").0 == 200);
+    // No client could send both, so it is not taken.
+    let hash = bcrypt::hash("x", 4).expect("a hash");
+    folder.write("web.yaml", &format!("basic_auth_users: {{u: \"{hash}\"}}\n"));
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    assert_eq!(ask(&metrics, "/metrics", "authorization: Bearer any\r\n").0, 401);
+    running.terminate();
+    let log = running.ended().stderr;
+    assert_eq!(log.matches("exclude each other, going on as before").count(), 1, "{log}");
 }
 
 #[test]

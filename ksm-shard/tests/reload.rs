@@ -113,13 +113,75 @@ fn a_bad_file_changes_nothing_and_a_good_one_is_taken() {
         folder.write("ksm.yaml", "resources: [nodes]\n");
         until("the good file is taken again", || told(&telemetry, SUCCESSFUL) == "1");
     }
-    // What needs a new start is said, not done.
-    folder.write("ksm.yaml", "resources: [pods, nodes]\nport: 1\n");
-    until("both are served", || samples(&get(&metrics, "/metrics").1, "kube_pod_info") == 3);
     running.terminate();
     let log = running.ended().stderr;
-    assert!(log.contains("host, port: taken at the next start only"), "{log}");
     assert!(log.contains("new configuration cannot be used, going on with the one before"), "{log}");
+}
+
+#[test]
+fn what_counts_at_the_next_start_only_is_said_and_shown() {
+    let server = ApiServer::start();
+    pods(&server, 3);
+    let folder = Folder::new("fixed");
+    let file = folder.write("ksm.yaml", "resources: [pods]\nserver_idle_timeout: 30s\n");
+    let running = server.program(PROGRAM, &["--config", &file]);
+    let [metrics, telemetry] = addresses(&running.line());
+    until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+    let pending = || {
+        let body = get(&telemetry, "/metrics").1;
+        let keys =
+            body.lines().filter_map(|line| line.strip_prefix("kube_state_metrics_sharded_restart_needed{key=\""));
+        keys.filter_map(|rest| rest.strip_suffix("\"} 1")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(pending(), Vec::<String>::new());
+    let web = folder.write("web.yaml", "basic_auth_users: {u: x}\n");
+    for (content, keys) in [
+        ("host: 127.0.0.2\n", &["host", "server_*_timeout"][..]),
+        ("port: 1\ntelemetry_port: 2\nserver_idle_timeout: 30s\n", &["port", "telemetry_port"]),
+        (
+            "telemetry_host: 127.0.0.2\nauth_filter: true\nserver_idle_timeout: 30s\n",
+            &["telemetry_host", "auth_filter"],
+        ),
+        (&format!("tls_config: {web}\nserver_idle_timeout: 30s\n"), &["tls_config"]),
+        ("server_idle_timeout: 30s\n", &[]),
+    ] {
+        folder.write("ksm.yaml", &format!("resources: [pods]\n{content}"));
+        until("it is shown", || pending() == keys);
+        until("the rest is in use", || told(&telemetry, SUCCESSFUL) == "1");
+        // Neither bound anew, nor asked for a password or token.
+        assert_eq!(samples(&get(&metrics, "/metrics").1, "kube_pod_info"), 3);
+    }
+    running.terminate();
+    let log = running.ended().stderr;
+    for said in ["host, server_*_timeout", "port, telemetry_port", "telemetry_host, auth_filter", "tls_config"] {
+        assert_eq!(log.matches(&format!("{said}: taken at the next start only")).count(), 1, "{said}: {log}");
+    }
+}
+
+#[test]
+fn what_is_logged_changes_with_the_file() {
+    let server = ApiServer::start();
+    pods(&server, 3);
+    let folder = Folder::new("verbosity");
+    let file = folder.write("ksm.yaml", "resources: [pods]\n");
+    let running = server.program(PROGRAM, &["--config", &file]);
+    let [_, telemetry] = addresses(&running.line());
+    until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+    let hash = told(&telemetry, HASH);
+    let mut hashes = vec![hash];
+    for content in ["resources: [pods]\nv: 10\n", "resources: [pods]\nv: 0\n"] {
+        folder.write("ksm.yaml", content);
+        until("it is in use", || !hashes.contains(&told(&telemetry, HASH)));
+        hashes.push(told(&telemetry, HASH));
+        // Something to log at level 10, which every connection is.
+        server.testbed.cluster().compact();
+        get(&telemetry, "/livez");
+    }
+    running.terminate();
+    let log = running.ended().stderr;
+    let (before, after) = log.split_once("new configuration in use").expect("it is said");
+    let (between, after) = after.split_once("new configuration in use").expect("it is said twice");
+    assert!(!before.contains("TRACE") && between.contains("TRACE") && !after.contains("TRACE"), "{log}");
 }
 
 #[test]

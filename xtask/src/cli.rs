@@ -51,10 +51,10 @@ pub struct DemoArgs {
     #[arg(long)]
     pub once: bool,
     /// Pods in the sample cluster
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = crate::testbed::DEMO_PODS, value_parser = clap::value_parser!(u32).range(1..))]
     pub pods: u32,
     /// Changes a second in the sample cluster
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = crate::testbed::DEMO_CHURN)]
     pub churn: u32,
     /// Watch this cluster instead of the embedded API server (read only)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["pods", "churn"])]

@@ -1,7 +1,8 @@
-//! A real API server on etcd, on 127.0.0.1, with tokens and nothing else: no controllers, no scheduler, no nodes.
+//! A real API server on etcd, on 127.0.0.1, with tokens; controllers, scheduler and nodes only for those who ask.
 //!
-//! Invariant: whatever the run does, both processes end with it, and all their data lies in its scratch folder.
+//! Invariant: whatever the run does, all processes end with it, and all their data lies in its scratch folder.
 
+pub mod controllers;
 mod keys;
 
 use std::fs;
@@ -94,15 +95,25 @@ pub struct ApiServer {
     process: Option<Process>,
     port: u16,
     server_side_shards: bool,
+    controlled: bool,
     certificates: PathBuf,
 }
 
 impl ApiServer {
     /// Starts an API server named `name`, with or without the feature gate for server-side shards (KEP-5866).
     pub fn start(name: &str, etcd: &Etcd, server_side_shards: bool) -> Result<Self> {
+        Self::start_as(name, etcd, server_side_shards, false)
+    }
+
+    /// The same for a cluster with [`controllers`], so with every admission plugin that is on by default.
+    pub fn start_controlled(name: &str, etcd: &Etcd) -> Result<Self> {
+        Self::start_as(name, etcd, true, true)
+    }
+
+    fn start_as(name: &str, etcd: &Etcd, server_side_shards: bool, controlled: bool) -> Result<Self> {
         let certificates = etcd.folder.join(format!("{name}-certificates"));
-        let mut server =
-            Self { name: name.to_owned(), process: None, port: ports::free()?, server_side_shards, certificates };
+        let (name, port) = (name.to_owned(), ports::free()?);
+        let mut server = Self { name, process: None, port, server_side_shards, controlled, certificates };
         server.run(etcd)?;
         Ok(server)
     }
@@ -129,8 +140,10 @@ impl ApiServer {
         command.arg("--service-account-signing-key-file").arg(&etcd.keys.private);
         command.args(["--service-account-issuer", "https://kubernetes.default.svc", "--authorization-mode", "RBAC"]);
         command.args(["--service-cluster-ip-range", "10.0.0.0/24", "--feature-gates", &gate]);
-        // Without controllers nobody makes service accounts, and nobody removes the taint of new nodes.
-        command.args(["--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition"]);
+        if !self.controlled {
+            // Nobody makes service accounts, and nobody removes the taint of new nodes.
+            command.args(["--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition"]);
+        }
         let mut process = Process::start(&self.name, command, &etcd.logs)?;
         let started = process.wait_for("gets ready (/readyz answers 200)", START_LIMIT, || {
             let Ok(client) = self.client() else { return Ok(None) };

@@ -70,10 +70,8 @@ fn start_cluster(arguments: &DemoArgs, binaries: &BTreeMap<String, PathBuf>, fol
         ensure!(kubeconfig.is_file(), "--kubeconfig {}: no such file", kubeconfig.display());
         return Ok(Cluster { testbed: None, kubeconfig: kubeconfig.clone(), address: None });
     }
-    let (pods, churn) = (arguments.pods.to_string(), arguments.churn.to_string());
-    let progress = Progress::start(format!("starting the embedded API server with {pods} pods"));
-    let serve = ["--sharded-list-watch", "--pods", &pods, "--churn", &churn];
-    let testbed = Testbed::start(&binaries[TESTBED], &serve, folder)?;
+    let progress = Progress::start(format!("starting the embedded API server with {} pods", arguments.pods));
+    let testbed = Testbed::start_lively(&binaries[TESTBED], arguments.pods, arguments.churn, folder)?;
     progress.done(&testbed.address);
     Ok(Cluster { kubeconfig: testbed.kubeconfig, address: Some(testbed.address), testbed: Some(testbed.process) })
 }

@@ -3,8 +3,11 @@
 //! Invariant: every scenario is named, reported as PASS or FAIL with figures, and run to its end whatever another did;
 //! nothing is skipped, and every process ends with the run.
 
+mod api;
+mod definitions;
 pub mod objects;
 mod scenarios;
+mod shipped;
 mod world;
 
 use std::time::Instant;
@@ -26,18 +29,24 @@ pub enum ScenarioName {
     Options,
     /// Shards add up to the whole, and so do node, unscheduled and rest
     Partition,
+    /// Pods are bound, and pass from ksm-unscheduled to ksm-node
+    Handover,
     /// The API server filters for range shards, and shards read less
     ServerSide,
     /// Wrong flags, missing files, missing rights, an unreachable server
     BadInput,
     /// Compressed bodies are gzip to other programs too
     Compressed,
-    /// What deploy/ renders is taken by the API server, runs with the rights it asks for, and is monitored
+    /// What deploy/ renders is taken by the API server to the last field
     Manifests,
     /// Images are built, pushed, pulled, run as containers and scraped
     Images,
     /// `cargo xtask deploy` shows, asks and applies, and refuses what it cannot do
     Deploy,
+    /// Every query of every dashboard and rule has an answer about the demo cluster
+    Dashboards,
+    /// Every overlay in a cluster with controllers and a scheduler, its pods' processes run as the manifests say, monitored
+    Overlays,
     /// Prometheus scrapes everything, promtool finds nothing
     Prometheus,
     /// A StatefulSet is scaled and its processes follow, and nothing is lost in any scrape
@@ -56,12 +65,15 @@ impl ScenarioName {
             Self::Parity => scenarios::parity::run(world),
             Self::Options => scenarios::options::run(world),
             Self::Partition => scenarios::partition::run(world),
+            Self::Handover => scenarios::handover::run(world),
             Self::ServerSide => scenarios::server_side::run(world),
             Self::BadInput => scenarios::bad_input::run(world),
             Self::Compressed => scenarios::compressed::run(world),
             Self::Manifests => scenarios::manifests::run(world),
             Self::Images => scenarios::images::run(world),
             Self::Deploy => scenarios::deploy::run(world),
+            Self::Dashboards => scenarios::dashboards::run(world),
+            Self::Overlays => scenarios::overlays::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),
             Self::Reshard => scenarios::reshard::run(world),
             Self::Outage => scenarios::outage::run(world),

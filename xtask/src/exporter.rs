@@ -33,31 +33,29 @@ pub struct Exporter {
 impl Exporter {
     /// Starts one of our binaries with `arguments` and reads its addresses.
     pub fn start(name: &str, binary: &Path, arguments: &[String], logs: &Path) -> Result<Self> {
-        Self::start_in(name, binary, &[], arguments, logs)
+        Self::start_by(name, Command::new(binary), arguments, logs, |address| Ok(Client::plain(address)))
     }
 
-    /// The same with additional environment variables.
-    pub fn start_in(
+    /// The same by a command that takes the arguments of the binary, with clients for its addresses as they are to be.
+    pub fn start_by(
         name: &str,
-        binary: &Path,
-        environment: &[(String, String)],
+        mut command: Command,
         arguments: &[String],
         logs: &Path,
+        client: impl Fn(&str) -> Result<Client>,
     ) -> Result<Self> {
-        let mut command = Command::new(binary);
-        command.envs(environment.iter().map(|(name, value)| (name, value)));
         command.args(["--host", "127.0.0.1", "--port", "0", "--telemetry-host", "127.0.0.1", "--telemetry-port", "0"]);
         command.args(arguments);
-        Self::attach(name, command, logs)
+        Self::attach(name, command, logs, client)
     }
 
     /// The same of a command that is complete, such as one that runs a container.
-    pub fn attach(name: &str, command: Command, logs: &Path) -> Result<Self> {
+    pub fn attach(name: &str, command: Command, logs: &Path, client: impl Fn(&str) -> Result<Client>) -> Result<Self> {
         let mut process = Process::start(name, command, logs)?;
         let line = process.wait_for_line("listening ", LISTEN_LIMIT)?;
         let (metrics, telemetry) = addresses(&line)
             .with_context(|| format!("{name} printed `listening {line}`: want `metrics=URL telemetry=URL`"))?;
-        Ok(Self { process, metrics: Client::plain(metrics), telemetry: Client::plain(telemetry) })
+        Ok(Self { process, metrics: client(metrics)?, telemetry: client(telemetry)? })
     }
 
     /// Starts the reference on free ports and waits until it serves something.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every call ends within its timeout, and an answer with an error status is an answer, not an error.
 
+use std::io::{self, BufRead, BufReader};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -49,6 +50,11 @@ impl Client {
         Self { token: Some(token.to_owned()), ..self.clone() }
     }
 
+    /// The same, sending no token.
+    pub fn without_token(&self) -> Self {
+        Self { token: None, ..self.clone() }
+    }
+
     /// A client that trusts only the certificates in `roots` (PEM) and sends `token` as a bearer token.
     pub fn secure(base: impl Into<String>, roots: &[u8], token: &str) -> Result<Self> {
         let mut certificates = Vec::new();
@@ -94,6 +100,20 @@ impl Client {
         let encoding = encoding.unwrap_or_default().to_owned();
         let body = answer.body_mut().with_config().limit(u64::MAX).read_to_vec();
         Ok(Raw { encoding, body: body.with_context(|| format!("GET {url}: the body broke off"))? })
+    }
+
+    /// `GET` of an answer that goes on, line by line; anything but 200 is an error.
+    pub fn lines(&self, path: &str) -> Result<impl Iterator<Item = io::Result<String>> + use<>> {
+        let url = format!("{}{path}", self.base);
+        let mut request = self.agent.get(&url);
+        if let Some(token) = &self.token {
+            request = request.header("Authorization", format!("Bearer {token}"));
+        }
+        let answer = request.call().with_context(|| format!("GET {url}"))?;
+        if answer.status() != 200 {
+            bail!("GET {url}: status {}", answer.status());
+        }
+        Ok(BufReader::new(answer.into_body().into_reader()).lines())
     }
 
     /// `GET` of JSON; anything but 200 is an error.

@@ -4,6 +4,7 @@
 //! Invariant: a binary may list and watch exactly the resources it can be told to serve, and nothing else; a shard that
 //! finds out its place by itself may read its pod and its StatefulSet as well, in its own namespace.
 
+pub mod dashboards;
 mod generated;
 pub mod metrics;
 pub mod render;
@@ -60,6 +61,7 @@ pub fn run(arguments: &ManifestsArgs) -> Result<()> {
 /// Every generated file, by its path from the root of the workspace.
 fn files(shards: u32) -> Result<BTreeMap<String, String>> {
     let mut files = generated::files(shards)?;
+    files.extend(dashboards::files()?);
     files.extend(BASES.iter().map(|base| (format!("deploy/base/{}/rbac.yaml", base.name), rbac(base))));
     Ok(files)
 }

@@ -27,10 +27,14 @@ pub struct Prometheus {
 impl Prometheus {
     /// Starts one with `config` (JSON is YAML) in an empty `folder` and waits until it answers.
     pub fn start(config: &Value, flags: &[&str], folder: &Path, logs: &Path) -> Result<Self> {
+        Self::start_by(Command::new(tools::ensure(&tools::PROMETHEUS)?), config, flags, folder, logs)
+    }
+
+    /// The same by a command that takes the arguments of Prometheus.
+    pub fn start_by(mut command: Command, config: &Value, flags: &[&str], folder: &Path, logs: &Path) -> Result<Self> {
         let file = folder.join("prometheus.yml");
         fs::write(&file, config.to_string()).with_context(|| format!("cannot write {}", file.display()))?;
         let port = ports::free()?;
-        let mut command = Command::new(tools::ensure(&tools::PROMETHEUS)?);
         command.arg(format!("--config.file={}", file.display()));
         command.arg(format!("--storage.tsdb.path={}", folder.display()));
         command.arg(format!("--web.listen-address=127.0.0.1:{port}")).args(flags);
@@ -65,6 +69,29 @@ impl Prometheus {
         answer["data"]["result"].as_array().cloned().context("a query has a result")
     }
 
+    /// Values of a label of the series that a selector finds.
+    pub fn label_values(&self, label: &str, selector: &str) -> Result<Vec<String>> {
+        let path = format!("/api/v1/label/{label}/values?match%5B%5D={}", percent_encode(selector));
+        let answer = self.client.get_json(&path)?;
+        let values = answer["data"].as_array().context("a label has values")?;
+        Ok(values.iter().filter_map(|value| value.as_str().map(str::to_owned)).collect())
+    }
+
+    /// The selectors of series in an expression, in order.
+    pub fn selectors(&self, expression: &str) -> Result<Vec<String>> {
+        let answer = self.client.get_json(&format!("/api/v1/parse_query?query={}", percent_encode(expression)))?;
+        let mut found = Vec::new();
+        collect_selectors(&answer["data"], &mut found);
+        Ok(found)
+    }
+
+    /// Rules of all groups, with their state.
+    pub fn rules(&self) -> Result<Vec<Value>> {
+        let answer = self.client.get_json("/api/v1/rules")?;
+        let groups = answer["data"]["groups"].as_array().context("Prometheus lists its rules")?;
+        Ok(groups.iter().flat_map(|group| group["rules"].as_array().cloned().unwrap_or_default()).collect())
+    }
+
     /// What it says about targets that are down.
     pub fn target_errors(&self) -> Result<String> {
         let answer = self.client.get_json("/api/v1/targets?state=active")?;
@@ -77,6 +104,26 @@ impl Prometheus {
             })
             .collect();
         Ok(errors.join("; "))
+    }
+}
+
+/// Selectors in a parsed expression.
+fn collect_selectors(node: &Value, found: &mut Vec<String>) {
+    match node {
+        Value::Array(nodes) => nodes.iter().for_each(|node| collect_selectors(node, found)),
+        Value::Object(fields) => {
+            if let Some(matchers) = fields.get("matchers").and_then(Value::as_array) {
+                // A value's JSON is its PromQL too.
+                let text = |matcher: &Value, key: &str| matcher[key].as_str().unwrap_or_default().to_owned();
+                let matchers: Vec<String> = matchers
+                    .iter()
+                    .map(|matcher| format!("{}{}{}", text(matcher, "name"), text(matcher, "type"), matcher["value"]))
+                    .collect();
+                found.push(format!("{{{}}}", matchers.join(",")));
+            }
+            fields.values().for_each(|node| collect_selectors(node, found));
+        }
+        _ => {}
     }
 }
 
@@ -95,6 +142,20 @@ fn percent_encode(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn selectors_are_found_at_any_depth() {
+        let matcher =
+            |name: &str, kind: &str, value: &str| serde_json::json!({"name": name, "type": kind, "value": value});
+        let tree = serde_json::json!({"type": "binaryExpr", "op": "/",
+            "lhs": {"type": "call", "args": [{"type": "matrixSelector", "name": "a_total",
+                "matchers": [matcher("b", "=~", "c|\\d"), matcher("__name__", "=", "a_total")]}]},
+            "rhs": {"type": "aggregation", "expr": {"type": "vectorSelector", "matchers": [matcher("__name__", "=", "e")]}}});
+        let mut found = Vec::new();
+        collect_selectors(&tree, &mut found);
+        found.sort();
+        assert_eq!(found, ["{__name__=\"e\"}", "{b=~\"c|\\\\d\",__name__=\"a_total\"}"]);
+    }
 
     #[test]
     fn expressions_survive_an_address() {

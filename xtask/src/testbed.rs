@@ -14,6 +14,12 @@ use crate::process::Process;
 /// Time to make the sample cluster, if there is to be one.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// Pods of the demo cluster.
+pub const DEMO_PODS: u32 = 1000;
+
+/// Changes a second in the demo cluster.
+pub const DEMO_CHURN: u32 = 20;
+
 /// A running test bed.
 pub struct Testbed {
     /// The child.
@@ -25,6 +31,15 @@ pub struct Testbed {
 }
 
 impl Testbed {
+    /// Starts `binary` with a sample cluster that makes `churn` changes a second and filters for shards.
+    pub fn start_lively(binary: &Path, pods: u32, churn: u32, folder: &Path) -> Result<Self> {
+        Self::start(
+            binary,
+            &["--sharded-list-watch", "--pods", &pods.to_string(), "--churn", &churn.to_string()],
+            folder,
+        )
+    }
+
     /// Starts `binary` with `arguments` of `serve`; kubeconfig and logs go to `folder`.
     pub fn start(binary: &Path, arguments: &[&str], folder: &Path) -> Result<Self> {
         let kubeconfig = folder.join("kubeconfig");

@@ -65,6 +65,42 @@ pub const KUBE_APISERVER: Component = Component {
     minutes: 9,
 };
 
+/// What makes pods of workloads, endpoints of Services, and so on.
+pub const KUBE_CONTROLLER_MANAGER: Component = Component {
+    name: "kube-controller-manager",
+    folder: "kubernetes",
+    module: "k8s.io/kubernetes",
+    package: "k8s.io/kubernetes/cmd/kube-controller-manager",
+    source: None,
+    tags: "",
+    stamped: true,
+    minutes: 4,
+};
+
+/// What binds pods to nodes.
+pub const KUBE_SCHEDULER: Component = Component {
+    name: "kube-scheduler",
+    folder: "kubernetes",
+    module: "k8s.io/kubernetes",
+    package: "k8s.io/kubernetes/cmd/kube-scheduler",
+    source: None,
+    tags: "",
+    stamped: true,
+    minutes: 2,
+};
+
+/// What plays kubelets.
+pub const KWOK: Component = Component {
+    name: "kwok",
+    folder: "kwok",
+    module: "sigs.k8s.io/kwok",
+    package: "sigs.k8s.io/kwok/cmd/kwok",
+    source: None,
+    tags: "",
+    stamped: false,
+    minutes: 2,
+};
+
 /// The reference.
 pub const REFERENCE: Component = Component {
     name: "kube-state-metrics",
@@ -80,6 +116,9 @@ pub const REFERENCE: Component = Component {
 /// Leaves out the service discoveries and their cloud SDKs, which take longer to build than all the rest.
 const ONLY_STATIC_TARGETS: &str = "remove_all_sd";
 
+/// The same, but for the discovery that our scrape configurations use.
+const ONLY_KUBERNETES_TARGETS: &str = "remove_all_sd,enable_kubernetes_sd";
+
 /// The scraper.
 pub const PROMETHEUS: Component = Component {
     name: "prometheus",
@@ -87,7 +126,7 @@ pub const PROMETHEUS: Component = Component {
     module: "github.com/prometheus/prometheus",
     package: "github.com/prometheus/prometheus/cmd/prometheus",
     source: None,
-    tags: ONLY_STATIC_TARGETS,
+    tags: ONLY_KUBERNETES_TARGETS,
     stamped: false,
     minutes: 5,
 };
@@ -153,8 +192,20 @@ pub const REGISTRY: Component = Component {
 };
 
 /// Everything that `cargo xtask tools` builds, in this order.
-const COMPONENTS: [&Component; 9] =
-    [&ETCD, &REFERENCE, &KUBE_APISERVER, &PROMETHEUS, &PROMTOOL, &PARSE_EXPOSITION, &KUSTOMIZE, &KUBECTL, &REGISTRY];
+const COMPONENTS: [&Component; 12] = [
+    &ETCD,
+    &REFERENCE,
+    &KUBE_APISERVER,
+    &KUBE_SCHEDULER,
+    &KUBE_CONTROLLER_MANAGER,
+    &KWOK,
+    &PROMETHEUS,
+    &PROMTOOL,
+    &PARSE_EXPOSITION,
+    &KUSTOMIZE,
+    &KUBECTL,
+    &REGISTRY,
+];
 
 /// The values of `--only`.
 pub fn component_names() -> PossibleValuesParser {
@@ -216,12 +267,18 @@ fn choose_cache_dir(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathB
     })
 }
 
-/// The version of its module and, for a program of our own, the start of the digest of its source.
+/// The version of its module and, where more than that decides what is built, the start of the digest of its build tags
+/// and of the source of a program of our own.
 fn component_version(component: &Component, folder: &Path) -> Result<String> {
     let version = pinned_version(folder, component.module)?;
-    let Some(source) = component.source else { return Ok(version) };
-    let path = folder.join(source);
-    let text = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    if component.tags.is_empty() && component.source.is_none() {
+        return Ok(version);
+    }
+    let mut text = component.tags.as_bytes().to_vec();
+    if let Some(source) = component.source {
+        let path = folder.join(source);
+        text.extend(std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?);
+    }
     let digest = ring::digest::digest(&ring::digest::SHA256, &text);
     let start: String = digest.as_ref().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
     Ok(format!("{version}-{start}"))
@@ -325,7 +382,8 @@ mod tests {
         for component in COMPONENTS {
             let version = version(component).unwrap();
             assert!(version.starts_with('v'), "{}: {version}", component.name);
-            assert_eq!(version.contains('-'), component.source.is_some(), "{}: {version}", component.name);
+            let more = component.source.is_some() || !component.tags.is_empty();
+            assert_eq!(version.contains('-'), more, "{}: {version}", component.name);
         }
     }
 }

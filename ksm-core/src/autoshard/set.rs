@@ -3,11 +3,12 @@
 //! Labels are never looked at, so that changing them changes nothing
 //! (<https://github.com/kubernetes/kube-state-metrics/issues/2372>).
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use futures::{Stream, StreamExt};
-use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use tokio::time::timeout;
@@ -20,6 +21,66 @@ const WATCH_IDLE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 30);
 
 /// One small object is read at once or not at all.
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+
+/// What is read of a StatefulSet. The whole type, with all that a pod template may hold, would add a tenth to the size
+/// of a binary.
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct StatefulSet {
+    metadata: ObjectMeta,
+    spec: Spec,
+    status: Status,
+}
+
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Spec {
+    replicas: Option<i32>,
+    ordinals: Ordinals,
+}
+
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Ordinals {
+    start: i32,
+}
+
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Status {
+    observed_generation: i64,
+    replicas: i32,
+    ready_replicas: i32,
+}
+
+impl kube::Resource for StatefulSet {
+    type DynamicType = ();
+    type Scope = kube::core::NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        "StatefulSet".into()
+    }
+
+    fn group((): &()) -> Cow<'_, str> {
+        "apps".into()
+    }
+
+    fn version((): &()) -> Cow<'_, str> {
+        "v1".into()
+    }
+
+    fn plural((): &()) -> Cow<'_, str> {
+        "statefulsets".into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
 
 /// What a set says about one of its pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,19 +116,15 @@ impl Seen {
     }
 
     fn of(set: &StatefulSet, ordinal: u32) -> Self {
-        let spec = &set.spec;
-        let status = set.status.as_ref();
         let count = |number: i32| u32::try_from(number).unwrap_or(0);
-        let first = spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).map_or(0, count);
-        let observed = status.and_then(|status| status.observed_generation);
         let generation = set.metadata.generation.unwrap_or(0);
         Self {
             // Below the first one: a pod that is to go, as one past the last is.
-            ordinal: ordinal.checked_sub(first).unwrap_or(u32::MAX),
-            total: spec.replicas.map_or(1, count),
-            replicas: status.map_or(0, |status| count(status.replicas)),
-            ready: status.and_then(|status| status.ready_replicas).map_or(0, count),
-            current: observed.unwrap_or(0) >= generation,
+            ordinal: ordinal.checked_sub(count(set.spec.ordinals.start)).unwrap_or(u32::MAX),
+            total: set.spec.replicas.map_or(1, count),
+            replicas: count(set.status.replicas),
+            ready: count(set.status.ready_replicas),
+            current: set.status.observed_generation >= generation,
             edition: (set.metadata.uid.clone().unwrap_or_default(), generation),
         }
     }
@@ -257,6 +314,28 @@ mod tests {
         assert_eq!(place(4), (u32::MAX, 3), "below the first is out of the set");
         let unset = seen(json!({"spec": {}}), 0);
         assert_eq!((unset.ordinal, unset.total), (0, 1));
+    }
+
+    #[test]
+    fn what_is_read_has_the_names_and_the_place_that_the_api_gives_it() {
+        use k8s_openapi::api::apps::v1 as api;
+
+        let ordinals = api::StatefulSetOrdinals { start: Some(2) };
+        let spec = api::StatefulSetSpec { replicas: Some(4), ordinals: Some(ordinals), ..Default::default() };
+        let status = api::StatefulSetStatus {
+            observed_generation: Some(7),
+            replicas: 5,
+            ready_replicas: Some(3),
+            ..Default::default()
+        };
+        let metadata = ObjectMeta { generation: Some(7), uid: Some("u".to_owned()), ..Default::default() };
+        let whole = api::StatefulSet { metadata, spec, status: Some(status) };
+        let read = seen(serde_json::to_value(&whole).unwrap(), 3);
+        let expected =
+            Seen { ordinal: 1, total: 4, replicas: 5, ready: 3, current: true, edition: ("u".to_owned(), 7) };
+        assert_eq!(read, expected);
+        let path = |namespace| <StatefulSet as kube::Resource>::url_path(&(), Some(namespace));
+        assert_eq!(path("a"), <api::StatefulSet as kube::Resource>::url_path(&(), Some("a")));
     }
 
     #[test]

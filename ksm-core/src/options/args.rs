@@ -49,12 +49,20 @@ pub struct SharedArgs {
 }
 
 impl SharedArgs {
-    /// Settings for a part of the cluster that is not split further.
+    /// Settings of a program that serves everything but pods.
     ///
     /// # Errors
     /// An option that makes no sense.
-    pub fn settings(&self, part: Part) -> Result<Settings, UsageError> {
-        Settings::resolve(self, part, Shard::WHOLE, crate::resources::all())
+    pub fn rest_settings(&self) -> Result<Settings, UsageError> {
+        Settings::resolve(self, Part::Rest, Shard::WHOLE, crate::resources::all())
+    }
+
+    /// Settings of a program that serves pods without a node, and nothing else.
+    ///
+    /// # Errors
+    /// An option that makes no sense.
+    pub fn unscheduled_settings(&self) -> Result<Settings, UsageError> {
+        Settings::resolve(self, Part::Unscheduled, Shard::WHOLE, crate::resources::pods())
     }
 }
 
@@ -335,7 +343,9 @@ impl NodeArgs {
     pub fn settings(&self, shared: &SharedArgs) -> Result<Settings, UsageError> {
         match self.node.as_deref() {
             None | Some("") => Err(UsageError::new("which node? give --node or set NODE_NAME")),
-            Some(node) => shared.settings(Part::Node(node.to_owned())),
+            Some(node) => {
+                Settings::resolve(shared, Part::Node(node.to_owned()), Shard::WHOLE, crate::resources::pods())
+            }
         }
     }
 }

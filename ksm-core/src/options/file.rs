@@ -10,7 +10,10 @@ use serde_json::Value;
 use super::UsageError;
 
 /// Keys, and the flags they stand for.
-const KEYS: [(&str, &str); 40] = [
+const KEYS: [(&str, &str); 57] = [
+    ("add_dir_header", "add_dir_header"),
+    ("alsologtostderr", "alsologtostderr"),
+    ("alsologtostderrthreshold", "alsologtostderrthreshold"),
     ("annotations_allow_list", "metric-annotations-allowlist"),
     ("apiserver", "apiserver"),
     ("auth_filter", "auth-filter"),
@@ -28,6 +31,12 @@ const KEYS: [(&str, &str); 40] = [
     ("host", "host"),
     ("kubeconfig", "kubeconfig"),
     ("labels_allow_list", "metric-labels-allowlist"),
+    ("legacy_stderr_threshold_behavior", "legacy_stderr_threshold_behavior"),
+    ("log_backtrace_at", "log_backtrace_at"),
+    ("log_dir", "log_dir"),
+    ("log_file", "log_file"),
+    ("log_file_max_size", "log_file_max_size"),
+    ("logtostderr", "logtostderr"),
     ("metric_allowlist", "metric-allowlist"),
     ("metric_denylist", "metric-denylist"),
     ("metric_opt_in_list", "metric-opt-in-list"),
@@ -36,8 +45,11 @@ const KEYS: [(&str, &str); 40] = [
     ("namespaces_denylist", "namespaces-denylist"),
     ("node", "node"),
     ("object_limit", "object-limit"),
+    ("one_output", "one_output"),
     ("pod", "pod"),
     ("port", "port"),
+    ("reshard_grace", "reshard-grace"),
+    ("reshard_overlap", "reshard-overlap"),
     ("resources", "resources"),
     ("server_idle_timeout", "server-idle-timeout"),
     ("server_read_header_timeout", "server-read-header-timeout"),
@@ -45,12 +57,17 @@ const KEYS: [(&str, &str); 40] = [
     ("server_write_timeout", "server-write-timeout"),
     ("shard", "shard"),
     ("shard_by", "shard-by"),
+    ("skip_headers", "skip_headers"),
+    ("skip_log_headers", "skip_log_headers"),
+    ("stderrthreshold", "stderrthreshold"),
     ("telemetry_host", "telemetry-host"),
     ("telemetry_port", "telemetry-port"),
     ("tls_config", "tls-config"),
     ("total_shards", "total-shards"),
     ("track_unscheduled_pods", "track-unscheduled-pods"),
     ("use_api_server_cache", "use-apiserver-cache"),
+    ("v", "v"),
+    ("vmodule", "vmodule"),
 ];
 
 /// The name that `custom_resource_state_config_file` had before v2.17.

@@ -20,8 +20,9 @@ impl FromStr for Overlap {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
-            "on" => Ok(Self::On),
-            "off" => Ok(Self::Off),
+            // What YAML makes of them.
+            "on" | "true" => Ok(Self::On),
+            "off" | "false" => Ok(Self::Off),
             _ => Err("expected on or off".to_owned()),
         }
     }

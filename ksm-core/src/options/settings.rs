@@ -151,7 +151,7 @@ pub struct Enabled {
 }
 
 impl Settings {
-    /// Applies defaults and checks; `registry` has every resource there is.
+    /// Applies defaults and checks; `registry` has every resource that can be served.
     ///
     /// # Errors
     /// Something makes no sense.
@@ -165,7 +165,7 @@ impl Settings {
             check_node(node)?;
         }
         args.custom_resources.check()?;
-        let known: Vec<&str> = registry.iter().map(|resource| resource.descriptor().plural).collect();
+        let known = known(registry);
         let families = Lists::new(args)?;
         let (labels, mut warnings) =
             KeyFilters::parse("--metric-labels-allowlist", args.metrics.metric_labels_allowlist.as_deref(), &known)?;
@@ -208,6 +208,15 @@ impl Settings {
             warnings,
         })
     }
+}
+
+/// Plural names that options may hold: those of other binaries as well, so that all can be given the same arguments.
+fn known(registry: &[&'static dyn AnyResource]) -> Vec<&'static str> {
+    let served = registry.iter().map(|resource| resource.descriptor().plural);
+    let mut known: Vec<&str> = crate::resources::PLURALS.into_iter().chain(served).collect();
+    known.sort_unstable();
+    known.dedup();
+    known
 }
 
 fn address(host: Option<&str>, port: Option<u16>, default_port: u16) -> Address {
@@ -290,7 +299,7 @@ fn enabled_resources(
         if admitted.iter().any(|resource| resource.descriptor().plural == *name) {
             continue;
         }
-        let reason = if registry.iter().all(|resource| resource.descriptor().plural != *name) {
+        let reason = if !known(registry).contains(name) {
             "no such resource"
         } else if *part == Part::Rest {
             "pods are served by another binary of the set"

@@ -98,6 +98,56 @@ static ALL: &[&dyn AnyResource] = &[
     &volumeattachment::RESOURCE,
 ];
 
+/// Pods, for programs that serve nothing else: they need not contain the rest.
+pub fn pods() -> &'static [&'static dyn AnyResource] {
+    PODS
+}
+
+static PODS: &[&dyn AnyResource] = &[&pod::RESOURCE];
+
+/// Plural names of [`all`], for programs that do not contain them all.
+pub const PLURALS: [&str; 39] = [
+    "certificatesigningrequests",
+    "clusterrolebindings",
+    "clusterroles",
+    "configmaps",
+    "cronjobs",
+    "daemonsets",
+    "deployments",
+    "endpoints",
+    "endpointslices",
+    "horizontalpodautoscalers",
+    "ingressclasses",
+    "ingresses",
+    "jobs",
+    "leases",
+    "limitranges",
+    "mutatingadmissionpolicies",
+    "mutatingadmissionpolicybindings",
+    "mutatingwebhookconfigurations",
+    "namespaces",
+    "networkpolicies",
+    "nodes",
+    "persistentvolumeclaims",
+    "persistentvolumes",
+    "poddisruptionbudgets",
+    "pods",
+    "replicasets",
+    "replicationcontrollers",
+    "resourcequotas",
+    "rolebindings",
+    "roles",
+    "secrets",
+    "serviceaccounts",
+    "services",
+    "statefulsets",
+    "storageclasses",
+    "validatingadmissionpolicies",
+    "validatingadmissionpolicybindings",
+    "validatingwebhookconfigurations",
+    "volumeattachments",
+];
+
 /// The resource of that plural name.
 pub fn find(plural: &str) -> Option<&'static dyn AnyResource> {
     all().iter().copied().find(|resource| resource.descriptor().plural == plural)

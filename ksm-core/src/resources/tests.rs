@@ -13,6 +13,7 @@ use super::*;
 fn resources_are_ordered_by_plural_name() {
     let names: Vec<_> = all().iter().map(|resource| resource.descriptor().plural).collect();
     assert!(names.is_sorted() && !names.is_empty(), "{names:?}");
+    assert_eq!(names, PLURALS);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod failure;
 mod log;
 mod manifests;
 mod memory;
+mod profile;
 mod reload;
 mod render;
 mod sharding;
@@ -27,6 +28,7 @@ use tracing::{info, warn};
 
 pub use client::ConnectError;
 pub use failure::Failure;
+pub use profile::cpu_profile;
 
 use self::deploy::Deployment;
 use self::reload::{Change, Reloader, Seen};
@@ -35,11 +37,20 @@ use crate::build::Build;
 use crate::catalogue::Live;
 use crate::chain::chain;
 use crate::options::{Address, Configuration, Job, Settings};
-use crate::serve::{Guard, Limits, MetricsPages, Reviews, Server, TelemetryPages, Web, WebFile};
+use crate::serve::{Guard, Limits, MetricsPages, Profiler, Profiling, Reviews, Server, TelemetryPages, Web, WebFile};
 use crate::telemetry::{Files, Telemetry};
 
 /// How often a new configuration's lists are looked at until they are complete.
 const READINESS_PAUSE: Duration = Duration::from_millis(50);
+
+/// How a program runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Manner {
+    /// How many threads run it.
+    pub threads: Threads,
+    /// What takes profiles of it, [`cpu_profile`] for one. A program that names none does not have that code in it.
+    pub profiler: Option<Profiler>,
+}
 
 /// How many threads run a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +68,9 @@ pub fn install_crypto_provider() {
 }
 
 /// Does what is asked for; says on stderr what went wrong.
-pub fn main(build: Build, job: Job, threads: Threads) -> ExitCode {
+pub fn main(build: Build, job: Job, manner: Manner) -> ExitCode {
     let ended = match job {
-        Job::Serve(configuration) => serve(build, configuration, threads),
+        Job::Serve(configuration) => serve(build, configuration, manner),
         Job::Render { settings, files, openmetrics } => render::run(&settings, &files, openmetrics),
         Job::Explain { settings, files, url } => explain::run(&settings, &files, url.as_deref()),
     };
@@ -73,22 +84,27 @@ pub fn main(build: Build, job: Job, threads: Threads) -> ExitCode {
 }
 
 /// Serves until a signal or a failure.
-fn serve(build: Build, configuration: Configuration, threads: Threads) -> Result<(), Failure> {
+fn serve(build: Build, configuration: Configuration, manner: Manner) -> Result<(), Failure> {
     memory::tune();
-    log::init(configuration.settings.verbosity);
-    let mut builder = match threads {
+    let verbosity = log::init(configuration.settings.verbosity);
+    let mut builder = match manner.threads {
         Threads::One => tokio::runtime::Builder::new_current_thread(),
         Threads::Many => tokio::runtime::Builder::new_multi_thread(),
     };
     let runtime = builder.enable_all().build().map_err(Failure::Runtime)?;
-    let ended = runtime.block_on(run(build, configuration, threads));
+    let ended = runtime.block_on(run(build, configuration, manner, verbosity));
     // What still runs on other threads (a name look-up, say) is not waited for.
     runtime.shutdown_background();
     ended
 }
 
-async fn run(build: Build, configuration: Configuration, threads: Threads) -> Result<(), Failure> {
-    let settings = &configuration.settings;
+async fn run(
+    build: Build,
+    configuration: Configuration,
+    manner: Manner,
+    verbosity: log::Verbosity,
+) -> Result<(), Failure> {
+    let (settings, threads) = (&configuration.settings, manner.threads);
     let mut signals = Signals::new().map_err(Failure::Signals)?;
     let seen = Seen::now(settings);
     let (client, api_server) = client::connect(&settings.connection, build).await?;
@@ -130,6 +146,7 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
     tasks.spawn("preparation of scrapes".to_owned(), pages.keep_beat());
     servers.spawn(metrics.serve(Arc::new(pages), stopped.clone()));
     let pages = TelemetryPages { live: Arc::clone(&live), telemetry: telemetry_state };
+    let pages = Profiling::new(pages, manner.profiler);
     servers.spawn(telemetry.serve(Arc::new(pages), stopped));
 
     loop {
@@ -148,6 +165,7 @@ async fn run(build: Build, configuration: Configuration, threads: Threads) -> Re
                 if let Some((deployment, change)) = next.take() {
                     live.store(Arc::clone(&deployment.served));
                     guard.set_client(change.client.clone());
+                    verbosity.set(change.settings.verbosity);
                     // Scrapes in progress keep what they read; the list/watches end here.
                     current = deployment;
                     change.applied(&files);

@@ -17,7 +17,7 @@ use tracing::{info, warn};
 use super::client;
 use crate::build::Build;
 use crate::chain::chain;
-use crate::options::{Configuration, FileContent, Settings, Source};
+use crate::options::{Address, Configuration, FileContent, Settings, Source, Timeouts};
 use crate::serve::{Guard, WebFile};
 use crate::telemetry::Files;
 
@@ -53,6 +53,41 @@ impl Seen {
     }
 }
 
+/// Settings that a process keeps for its life: its ports are bound and its servers run.
+struct Fixed {
+    metrics: Address,
+    telemetry: Address,
+    timeouts: Timeouts,
+    web_file: Option<PathBuf>,
+    auth_filter: bool,
+}
+
+impl Fixed {
+    fn of(settings: &Settings) -> Self {
+        Self {
+            metrics: settings.metrics.clone(),
+            telemetry: settings.telemetry.clone(),
+            timeouts: settings.timeouts,
+            web_file: settings.web_file.clone(),
+            auth_filter: settings.auth_filter,
+        }
+    }
+
+    /// Which of them another configuration would have otherwise, by their keys in its file.
+    fn differences(&self, new: &Settings) -> Vec<&'static str> {
+        let differ = [
+            (self.metrics.host != new.metrics.host, "host"),
+            (self.metrics.port != new.metrics.port, "port"),
+            (self.telemetry.host != new.telemetry.host, "telemetry_host"),
+            (self.telemetry.port != new.telemetry.port, "telemetry_port"),
+            (self.timeouts != new.timeouts, "server_*_timeout"),
+            (self.web_file != new.web_file, "tls_config"),
+            (self.auth_filter != new.auth_filter, "auth_filter"),
+        ];
+        differ.into_iter().filter(|(differs, _)| *differs).map(|(_, key)| key).collect()
+    }
+}
+
 /// A new configuration as it was read.
 struct Read {
     settings: Settings,
@@ -76,6 +111,8 @@ pub(super) struct Reloader {
     source: Arc<Source>,
     /// The settings that are in use, or about to be.
     settings: Settings,
+    /// What stays as it was at the start, whatever files say.
+    fixed: Fixed,
     config: Option<Vec<u8>>,
     kubeconfig: Option<Vec<u8>>,
     web: Option<[u8; 16]>,
@@ -105,15 +142,15 @@ impl Reloader {
                 _ => files.failed(CONFIG, path),
             }
         }
-        let web_error = String::new();
-        (Self { build, source, settings, config, kubeconfig, web, web_error, files, guard, changes }, received)
+        let (fixed, web_error) = (Fixed::of(&settings), String::new());
+        (Self { build, source, settings, fixed, config, kubeconfig, web, web_error, files, guard, changes }, received)
     }
 
     /// Watches for ever; ends only by being dropped.
     pub(super) async fn run(mut self) {
         if self.source.file().is_none()
             && self.settings.connection.kubeconfig.is_none()
-            && self.settings.web_file.is_none()
+            && self.fixed.web_file.is_none()
         {
             return std::future::pending().await;
         }
@@ -176,7 +213,7 @@ impl Reloader {
             }
         }
         if let Some(new) = settings {
-            warn_of_fixed(&self.settings, &new);
+            self.tell_of_fixed(&new);
             for warning in &new.warnings {
                 warn!("{warning}");
             }
@@ -191,6 +228,14 @@ impl Reloader {
         changed.then(|| self.read())
     }
 
+    /// Says which of the new settings take effect at the next start only.
+    fn tell_of_fixed(&self, new: &Settings) {
+        let pending = self.fixed.differences(new);
+        if self.files.set_pending(pending.clone()) && !pending.is_empty() {
+            warn!("{}: taken at the next start only", pending.join(", "));
+        }
+    }
+
     fn read(&self) -> Read {
         let config = self.source.file().map(Path::to_owned).zip(self.config.clone());
         let kubeconfig = self.settings.connection.kubeconfig.clone().zip(self.kubeconfig.clone());
@@ -200,8 +245,7 @@ impl Reloader {
     }
 
     fn look_at_web_file(&mut self) {
-        // A path that the configuration file changes later takes effect at the next start only.
-        let Some(path) = self.settings.web_file.clone() else { return };
+        let Some(path) = self.fixed.web_file.clone() else { return };
         let read = WebFile::read(&path);
         if let Ok(file) = &read
             && self.web_error.is_empty()
@@ -215,6 +259,11 @@ impl Reloader {
             file.load().map(|web| (text, web))
         });
         match loaded {
+            Ok((_, web)) if web.asks_for_passwords() && self.fixed.auth_filter => {
+                self.files.failed(WEB, &path);
+                self.web_error.clear();
+                warn!(%file, "basic_auth_users and auth_filter exclude each other, going on as before");
+            }
             Ok((text, web)) if web.tls_is_on() == self.guard.tls().is_some() => {
                 self.guard.set_web(web);
                 self.files.succeeded(WEB, &path, text.as_bytes());
@@ -242,19 +291,4 @@ impl Reloader {
 /// changed.
 fn read_changed(path: &Path, before: Option<&Vec<u8>>) -> Option<Vec<u8>> {
     std::fs::read(path).ok().filter(|content| before != Some(content))
-}
-
-/// Says which of the new settings take effect at the next start only.
-fn warn_of_fixed(old: &Settings, new: &Settings) {
-    let differ = [
-        (old.metrics != new.metrics, "host, port"),
-        (old.telemetry != new.telemetry, "telemetry_host, telemetry_port"),
-        (old.timeouts != new.timeouts, "server_*_timeout"),
-        (old.web_file != new.web_file, "tls_config"),
-        (old.auth_filter != new.auth_filter, "auth_filter"),
-        (old.verbosity != new.verbosity, "v"),
-    ];
-    for (_, what) in differ.iter().filter(|(differs, _)| *differs) {
-        warn!("{what}: taken at the next start only");
-    }
 }

@@ -1,11 +1,14 @@
 //! Response bodies: short texts, and expositions that are put together while they are sent.
 //!
 //! The length of either is known before the first byte. An exposition reads the snapshots taken when it was made, so
-//! it is one consistent view however slowly it is read. It holds two chunks of text at most, one being sent and one
-//! made meanwhile.
+//! it is one consistent view however slowly it is read. It holds few chunks of text: those being sent, and those made
+//! meanwhile.
 
+use std::collections::VecDeque;
 use std::io;
+use std::num::NonZero;
 use std::pin::Pin;
+use std::sync::LazyLock;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -13,6 +16,9 @@ use http_body::{Frame, SizeHint};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::exposition::Exposition;
+
+/// Chunks of one exposition that are made at the same time, at most.
+const MOST_AHEAD: usize = 8;
 
 /// What to do when a body was sent or given up.
 pub(super) type OnEnd = Box<dyn FnOnce() + Send>;
@@ -27,42 +33,42 @@ enum Content {
     Whole(Bytes),
     /// Chunks are copies, made when they are wanted.
     Exposition(Box<Exposition>),
-    /// Chunks take work, done on another thread while the last one is sent.
-    Ahead(Ahead),
+    /// Chunks take work, done on other threads while those before are sent.
+    Ahead(Box<Ahead>),
 }
 
-/// An exposition on another thread.
+/// An exposition whose chunks are made on other threads.
 struct Ahead {
     remaining: u64,
-    exposition: Option<Box<Exposition>>,
-    running: Option<JoinHandle<(Box<Exposition>, Bytes)>>,
+    exposition: Exposition,
+    /// Chunks in the making, the next one first.
+    running: VecDeque<JoinHandle<Bytes>>,
 }
 
 impl Ahead {
-    fn new(exposition: Box<Exposition>) -> Self {
-        Self { remaining: exposition.remaining(), exposition: Some(exposition), running: None }
+    fn new(exposition: Exposition) -> Self {
+        Self { remaining: exposition.remaining(), exposition, running: VecDeque::new() }
     }
 
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        if let Some(exposition) = self.exposition.take() {
-            self.run(exposition);
+        while self.running.len() < chunks_ahead()
+            && let Some(span) = self.exposition.next_span()
+        {
+            self.running.push_back(spawn_blocking(|| span.into_chunk()));
         }
-        let Some(running) = &mut self.running else { return Poll::Ready(Ok(Bytes::new())) };
-        let (exposition, chunk) = ready!(Pin::new(running).poll(cx)).map_err(io::Error::other)?;
-        self.running = None;
+        let Some(next) = self.running.front_mut() else { return Poll::Ready(Ok(Bytes::new())) };
+        let chunk = ready!(Pin::new(next).poll(cx)).map_err(io::Error::other)?;
+        self.running.pop_front();
         self.remaining -= chunk.len() as u64;
-        if self.remaining > 0 {
-            self.run(exposition);
-        }
         Poll::Ready(Ok(chunk))
     }
+}
 
-    fn run(&mut self, mut exposition: Box<Exposition>) {
-        self.running = Some(spawn_blocking(move || {
-            let chunk = exposition.next_chunk();
-            (exposition, chunk)
-        }));
-    }
+/// How many chunks are made at the same time: one for each processor, few enough for their memory not to count.
+fn chunks_ahead() -> usize {
+    static AHEAD: LazyLock<usize> =
+        LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get).clamp(1, MOST_AHEAD));
+    *AHEAD
 }
 
 impl Body {
@@ -73,11 +79,10 @@ impl Body {
 
     /// An exposition.
     pub(super) fn exposition(exposition: Exposition) -> Self {
-        let exposition = Box::new(exposition);
         let content = if exposition.takes_work() {
-            Content::Ahead(Ahead::new(exposition))
+            Content::Ahead(Box::new(Ahead::new(exposition)))
         } else {
-            Content::Exposition(exposition)
+            Content::Exposition(Box::new(exposition))
         };
         Self { content, on_end: None }
     }

@@ -213,6 +213,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_shard_is_named_once_it_is_known() {
+        use crate::shard::{Scheme, Shard};
+        use crate::watch::Shares;
+
+        let page = |shares: Shares| {
+            let about = About { build: crate::build!(), part: "All resources".to_owned(), shares };
+            metrics_page(&about, &Catalogue::new(Vec::new()))
+        };
+        let fixed = |ordinal, total| page(Shard::new(ordinal, total, Scheme::Md5).unwrap().into());
+        assert!(fixed(1, 3).contains("<p>All resources, shard 1 of 3 by md5: <span"));
+        assert!(fixed(0, 1).contains("<p>All resources: <span"));
+        let shares = Shares::unknown(Scheme::Range);
+        assert!(page(shares.clone()).contains("<p>All resources, shard not known yet: <span"));
+        shares.update(|status| {
+            status.place = Some((0, 2));
+            status.overlapping = true;
+        });
+        assert!(page(shares).contains("shard 0 of 2 by range, and what it had before: <span"));
+    }
+
+    #[test]
     fn numbers_are_written_for_people() {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1\u{202f}000", "1\u{202f}234\u{202f}567"]);
         assert_eq!([0, 999, 1500, 123_456, 89_200_000].map(size), ["0 B", "999 B", "1.5 kB", "123 kB", "89.2 MB"]);

@@ -113,7 +113,12 @@ fn store(resource: &Fake, objects: impl IntoIterator<Item = String>) -> Store {
 
 fn served(resource: &'static Fake, stores: &[Store]) -> ServedResource {
     let readers = stores.iter().map(Store::reader).collect();
-    let progress = stores.iter().map(|_| Arc::new(Progress::default())).collect();
+    let progress = |store: &Store| {
+        let progress = Progress::default();
+        progress.objects.set(store.len() as u64);
+        Arc::new(progress)
+    };
+    let progress = stores.iter().map(progress).collect();
     ServedResource::new(resource, &Plan::by_default(&resource.families()), readers, progress)
 }
 
@@ -533,6 +538,7 @@ async fn the_landing_page_tells_what_is_served() {
         "All &lt;resources&gt;",
         "waiting for the first lists",
         "<a href=\"metrics?resources=alphas\">alphas</a><td>2<td>4<td>",
+        "<td class=\"l busy\">listing (2 of 2)<td>never<td",
         "<td>All<td>3<td>6<td>",
         "<th>Kept packed",
         "Families with most samples",

@@ -52,14 +52,34 @@ impl Block {
         matches!(self.text, Text::Plain { .. })
     }
 
-    /// Appends the sample lines of `family` (its place in the plan), object after object.
-    pub fn append(&self, family: usize, reader: &mut TextReader, out: &mut Vec<u8>) {
+    /// Bytes of the sample lines of `family` (its place in the plan).
+    pub fn length(&self, family: usize) -> usize {
+        match &self.text {
+            Text::Plain { objects, .. } => objects.iter().map(|object| object.family(family).len()).sum(),
+            Text::Packed(packed) => packed.length(family),
+        }
+    }
+
+    /// Fills `out`, which is as long as they are, with the sample lines of `family`, object after object.
+    pub fn read(&self, family: usize, reader: &mut TextReader, mut out: &mut [u8]) {
         match &self.text {
             Text::Plain { objects, .. } => {
-                objects.iter().for_each(|object| out.extend_from_slice(object.family(family)));
+                for object in objects {
+                    let text = object.family(family);
+                    let (here, rest) = out.split_at_mut(text.len());
+                    here.copy_from_slice(text);
+                    out = rest;
+                }
             }
-            Text::Packed(packed) => packed.inflate(family, reader, out),
+            Text::Packed(packed) => packed.read(family, reader, out),
         }
+    }
+
+    /// Appends the sample lines of `family`.
+    pub fn append(&self, family: usize, reader: &mut TextReader, out: &mut Vec<u8>) {
+        let start = out.len();
+        out.resize(start + self.length(family), 0);
+        self.read(family, reader, &mut out[start..]);
     }
 
     /// The same text as pieces of deflate.
@@ -207,11 +227,16 @@ impl Packed {
         self.families[family].samples
     }
 
-    pub(super) fn inflate(&self, family: usize, reader: &mut TextReader, out: &mut Vec<u8>) {
-        let PackedFamily { end, length, .. } = self.families[family];
-        if length > 0 {
-            let closed = &self.data[self.start(family)..end as usize + FINAL.len()];
-            reader.inflater().append(closed, length as usize, out);
+    /// Bytes of plain text of that family.
+    pub(super) fn length(&self, family: usize) -> usize {
+        self.families[family].length as usize
+    }
+
+    /// Fills `out`, which is as long as it is, with the plain text of that family.
+    pub(super) fn read(&self, family: usize, reader: &mut TextReader, out: &mut [u8]) {
+        if !out.is_empty() {
+            let closed = &self.data[self.start(family)..self.families[family].end as usize + FINAL.len()];
+            reader.inflater().read(closed, out);
         }
     }
 

@@ -88,11 +88,9 @@ impl Inflater {
         Self(Decompressor::new())
     }
 
-    /// Appends the `length` bytes of text of a piece that is followed by [`FINAL`].
-    pub(crate) fn append(&mut self, closed_piece: &[u8], length: usize, out: &mut Vec<u8>) {
-        let start = out.len();
-        out.resize(start + length, 0);
-        let read = self.0.deflate_decompress(closed_piece, &mut out[start..]);
-        assert_eq!(read, Ok(length), "a piece is what deflate made of a text");
+    /// Fills `out` with the text of a piece that is followed by [`FINAL`]; it is as long as the text.
+    pub(crate) fn read(&mut self, closed_piece: &[u8], out: &mut [u8]) {
+        let read = self.0.deflate_decompress(closed_piece, out);
+        assert_eq!(read, Ok(out.len()), "a piece is what deflate made of a text");
     }
 }

@@ -17,12 +17,11 @@ mod block;
 mod deflate;
 mod hot;
 mod objects;
+mod published;
 mod relist;
 mod sealed;
 
 use std::sync::{Arc, OnceLock};
-
-use arc_swap::ArcSwap;
 
 pub use block::{BLOCK_OBJECTS, Block, Packed, Piece, TextReader};
 pub use deflate::{FINAL, GZIP_HEADER, crc32_combine, gzip_trailer};
@@ -30,6 +29,7 @@ pub use objects::{Applied, ObjectKey};
 pub use relist::Relist;
 
 use self::objects::{Objects, Pass};
+use self::published::Published;
 use crate::resource::Rendered;
 
 /// Changes that readers were not shown yet may take this much; with more, they are packed though nobody reads.
@@ -41,7 +41,7 @@ const UNSHOWN_PART: u64 = 16;
 /// The objects of one list/watch, and what readers see of them.
 pub struct Store {
     objects: Objects,
-    published: Arc<ArcSwap<Snapshot>>,
+    published: Published,
     changed: bool,
     threads: usize,
     unshown_limit: usize,
@@ -51,8 +51,7 @@ impl Store {
     /// An empty store for objects with `families` families each, which works on one thread.
     pub fn new(families: usize) -> Self {
         let objects = Objects::new(families);
-        let nothing = Snapshot::new(Vec::new(), 0, vec![Totals::default(); families]);
-        let published = Arc::new(ArcSwap::from_pointee(nothing));
+        let published = Published::new(Snapshot::empty(families));
         Self { objects, published, changed: false, threads: 1, unshown_limit: UNSHOWN_BYTES }
     }
 
@@ -63,7 +62,7 @@ impl Store {
 
     /// A handle on what is published; cheap to clone.
     pub fn reader(&self) -> Reader {
-        Reader { published: Arc::clone(&self.published) }
+        Reader { published: self.published.clone() }
     }
 
     /// Adds or replaces an object; readers see it after [`Store::publish`].
@@ -164,13 +163,13 @@ impl Store {
 /// Reads what a [`Store`] published last.
 #[derive(Clone, Debug)]
 pub struct Reader {
-    published: Arc<ArcSwap<Snapshot>>,
+    published: Published,
 }
 
 impl Reader {
     /// The view published last; it stays as it is however long it is held.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.published.load_full()
+        self.published.load()
     }
 }
 
@@ -204,6 +203,10 @@ pub struct PackedTotals {
 impl Snapshot {
     fn new(blocks: Vec<Arc<Block>>, objects: usize, families: Vec<Totals>) -> Self {
         Self { blocks, objects, families: families.into(), packed: OnceLock::new() }
+    }
+
+    fn empty(families: usize) -> Self {
+        Self::new(Vec::new(), 0, vec![Totals::default(); families])
     }
 
     /// How many objects it holds.

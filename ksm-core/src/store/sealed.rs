@@ -208,8 +208,9 @@ impl Sealed {
                 shop.packer.copy(packed, family);
                 continue;
             }
-            shop.old.clear();
-            packed.inflate(family, &mut shop.reader, &mut shop.old);
+            // Bytes that are there from another family are written over.
+            shop.old.resize(packed.length(family), 0);
+            packed.read(family, &mut shop.reader, &mut shop.old);
             slot_starts(&shop.old, (0..slots).map(|slot| lines[slot * families + family]), &mut starts);
             shop.new.clear();
             let mut samples = 0;
@@ -238,8 +239,8 @@ impl Sealed {
         let mut rendered: Vec<Rendered> = vec![Rendered::default(); slots];
         let mut starts = Vec::with_capacity(slots + 1);
         for family in 0..families {
-            shop.old.clear();
-            self.block.packed().inflate(family, &mut shop.reader, &mut shop.old);
+            shop.old.resize(self.block.packed().length(family), 0);
+            self.block.packed().read(family, &mut shop.reader, &mut shop.old);
             slot_starts(&shop.old, (0..slots).map(|slot| self.lines[slot * families + family]), &mut starts);
             for (slot, out) in rendered.iter_mut().enumerate() {
                 let waiting = self.waiting.iter().find(|waiting| usize::from(waiting.slot) == slot);

@@ -1,5 +1,7 @@
 //! The store against a plain map, what readers see when, and gzip members against other programs' readers.
 
+mod orders;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

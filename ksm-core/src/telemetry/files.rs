@@ -12,9 +12,14 @@ use prometheus_client::metrics::MetricType;
 
 use super::unix_seconds;
 
-/// How reading files went, by kind and name of the file.
+/// How reading files went.
 #[derive(Debug, Default)]
-pub struct Files(Mutex<BTreeMap<(&'static str, String), State>>);
+pub struct Files {
+    /// By kind and name of the file.
+    states: Mutex<BTreeMap<(&'static str, String), State>>,
+    /// Keys whose new value waits for a new start.
+    pending: Mutex<Vec<&'static str>>,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct State {
@@ -35,9 +40,22 @@ impl Files {
         self.lock().entry((kind, path.display().to_string())).or_default().successful = false;
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<(&'static str, String), State>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Notes for which keys of the configuration file a new value counts at the next start only; true if that is news.
+    pub fn set_pending(&self, keys: Vec<&'static str>) -> bool {
+        let mut pending = lock(&self.pending);
+        let news = *pending != keys;
+        *pending = keys;
+        news
     }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<(&'static str, String), State>> {
+        lock(&self.states)
+    }
+}
+
+/// Nothing that is done under these locks can leave the value half changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The first six bytes of the MD5 sum, as Prometheus servers show the hash of their configuration: a float64 holds
@@ -88,6 +106,19 @@ impl Collector for FilesCollector {
             if let Some((_, time)) = state.used {
                 family.encode_family(&labels(kind, name))?.encode_gauge(&time)?;
             }
+        }
+        let pending = lock(&self.files.pending).clone();
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let mut family = encoder.encode_descriptor(
+            "kube_state_metrics_sharded_restart_needed",
+            "Keys of the configuration file whose value is another than at the start, and counts after a new one.",
+            None,
+            MetricType::Gauge,
+        )?;
+        for key in pending {
+            family.encode_family(&[("key", key)])?.encode_gauge(&1_u32)?;
         }
         Ok(())
     }

@@ -36,13 +36,28 @@ impl Collector for Process {
             let open = descriptors.count().saturating_sub(1) as u64;
             gauge("process_open_fds", "Open file descriptors.", Value::Int(open))?;
         }
-        if let Some(limit) = fs::read_to_string("/proc/self/limits").ok().as_deref().and_then(descriptor_limit) {
+        let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
+        if let Some(limit) = limit(&limits, "Max open files") {
             gauge("process_max_fds", "File descriptors that may be open.", Value::Int(limit))?;
+        }
+        if let Some(limit) = limit(&limits, "Max address space") {
+            gauge("process_virtual_memory_max_bytes", "Address space that may be in use.", Value::Int(limit))?;
         }
         if let Some(seconds) = fs::read_to_string("/proc/self/stat").ok().as_deref().and_then(cpu_seconds) {
             encoder
                 .encode_descriptor("process_cpu_seconds", "CPU time, user and system.", None, MetricType::Counter)?
                 .encode_counter::<NoLabelSet, _, f64>(&seconds, None)?;
+        }
+        let network = fs::read_to_string("/proc/self/net/netstat").unwrap_or_default();
+        for (name, help, field) in [
+            ("process_network_receive_bytes", "Bytes received in the network namespace of the process.", "InOctets"),
+            ("process_network_transmit_bytes", "Bytes sent from the network namespace of the process.", "OutOctets"),
+        ] {
+            if let Some(bytes) = octets(&network, field) {
+                encoder
+                    .encode_descriptor(name, help, None, MetricType::Counter)?
+                    .encode_counter::<NoLabelSet, _, f64>(&bytes, None)?;
+            }
         }
         Ok(())
     }
@@ -68,10 +83,21 @@ fn kilobytes(status: &str, name: &str) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// The soft limit of open files.
-fn descriptor_limit(limits: &str) -> Option<u64> {
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
-    line.split_whitespace().next()?.parse().ok()
+/// A soft limit; the highest number there is if there is none.
+fn limit(limits: &str, name: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
+    match line.split_whitespace().next()? {
+        "unlimited" => Some(u64::MAX),
+        limit => limit.parse().ok(),
+    }
+}
+
+/// A number of `IpExt` in `/proc/self/net/netstat`: names on one line, numbers in the same order on the next.
+fn octets(netstat: &str, name: &str) -> Option<u64> {
+    let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("IpExt:"));
+    let (names, numbers) = (lines.next()?, lines.next()?);
+    let at = names.split_whitespace().position(|other| other == name)?;
+    numbers.split_whitespace().nth(at)?.parse().ok()
 }
 
 /// `utime` and `stime` of `/proc/self/stat`: the 12th and 13th field behind the name, which may itself hold blanks.
@@ -90,8 +116,14 @@ mod tests {
     fn files_of_proc_are_read() {
         assert_eq!(kilobytes("Name:\tx\nVmRSS:\t    1234 kB\n", "VmRSS:"), Some(1_263_616));
         assert_eq!(kilobytes("Name:\tx\n", "VmRSS:"), None);
-        assert_eq!(descriptor_limit("Limit  Soft  Hard\nMax open files            1024    4096   files\n"), Some(1024));
-        assert_eq!(descriptor_limit("Max open files   unlimited  unlimited  files\n"), None);
+        let limits =
+            "Limit  Soft  Hard\nMax open files   1024  4096  files\nMax address space  unlimited  unlimited  bytes\n";
+        assert_eq!(limit(limits, "Max open files"), Some(1024));
+        assert_eq!(limit(limits, "Max address space"), Some(u64::MAX));
+        assert_eq!(limit(limits, "Max cpu time"), None);
+        let netstat = "TcpExt: A InOctets\nTcpExt: 1 2\nIpExt: InTruncatedPkts InOctets OutOctets\nIpExt: 0 17 5\n";
+        assert_eq!((octets(netstat, "InOctets"), octets(netstat, "OutOctets")), (Some(17), Some(5)));
+        assert_eq!((octets(netstat, "Other"), octets("", "InOctets")), (None, None));
         assert_eq!(cpu_seconds("7 (a b) c) S 1 7 7 0 -1 4194304 1 2 3 4 150 50 0 0 20 0"), Some(2.0));
         assert_eq!(cpu_seconds("7 (x) S 1"), None);
     }

@@ -80,8 +80,9 @@ const GAUGES: &[Gauge] = &[
     },
     Gauge {
         name: "kube_state_metrics_sharded_objects",
-        help: "Objects served, those of this shard.",
-        value: |resource| Some(resource.totals().0 as f64),
+        help: "Objects kept, those of this shard.",
+        // Not what was shown to readers last: without any, that may be long ago.
+        value: |resource| Some(sum(resource, |progress| &progress.objects) as f64),
     },
     Gauge {
         name: "kube_state_metrics_sharded_text_bytes",

@@ -23,6 +23,11 @@ impl Backoff {
         Self { failures: 0, last: None }
     }
 
+    /// Forgets all failures.
+    pub(crate) fn reset(&mut self) {
+        self.failures = 0;
+    }
+
     /// How long to wait after one more failure; never less than what the API server asked for.
     pub(crate) fn next(&mut self, retry_after: Option<Duration>) -> Duration {
         let now = Instant::now();

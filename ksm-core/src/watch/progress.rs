@@ -84,6 +84,8 @@ pub struct Progress {
     pub last_event_ms: Count,
     /// How long the first list took, from the first request to its end, in milliseconds.
     pub sync_duration_ms: Count,
+    /// Objects kept, those included that readers are not shown yet.
+    pub objects: Count,
     /// Objects that the last list took, counted only where their number is limited.
     pub listed: Count,
     /// How many it may take, 0 for all.

@@ -63,6 +63,8 @@ pub(super) struct Session {
     follower: Follower,
     taker: Arc<Taker>,
     backoff: Backoff,
+    /// Whether the last watch ended with 410 as soon as it was opened.
+    gone: bool,
     /// Until when lists are not streamed, because the API server could not.
     paged_until: Option<Instant>,
     failing: bool,
@@ -113,6 +115,7 @@ impl Session {
             follower,
             taker,
             backoff: Backoff::new(),
+            gone: false,
             paged_until: None,
             failing: false,
             warned: false,
@@ -161,6 +164,7 @@ impl Session {
             dropped = store.retain(owns);
             store.publish();
         });
+        self.progress.objects.set(self.store.len() as u64);
         self.progress.freshness.note_shown();
         self.reader.odd_uids = odd_uids;
         self.reader.odd_uids.retain(|&key, _| self.store.contains(key));
@@ -358,7 +362,9 @@ impl Session {
             Err(error) => Err(error),
         };
         self.publish();
-        let fruitless = self.progress.events.get() == before && opened.elapsed() < SHORTEST_WATCH;
+        let short = opened.elapsed() < SHORTEST_WATCH;
+        let fruitless = short && self.progress.events.get() == before;
+        let gone_before = std::mem::take(&mut self.gone);
         match result {
             Ok(()) => {
                 self.progress.watches_succeeded.add(1);
@@ -372,8 +378,13 @@ impl Session {
                 following.lost = true;
                 self.progress.watches_succeeded.add(1);
                 debug!(error = %chain(&error), "resource version too old, relisting");
-                if fruitless {
+                self.gone = short;
+                if short && gone_before {
+                    // The list before was because of a 410 too, and did not help.
                     self.pause(&error, "watch cannot start").await;
+                } else {
+                    // The answer of a healthy API server, whatever was before.
+                    self.backoff.reset();
                 }
                 true
             }
@@ -441,6 +452,7 @@ impl Session {
         let Listed { target, probed, relist, version, stream } = listed;
         let now = now_ms();
         self.on_this_thread(false, |store| store.replace(relist));
+        self.progress.objects.set(self.store.len() as u64);
         self.reader.odd_uids.retain(|&key, _| self.store.contains(key));
         self.progress.freshness.note_shown();
         self.progress.lists_succeeded.add(1);
@@ -519,6 +531,7 @@ impl Session {
     }
 
     fn note_change(&self) {
+        self.progress.objects.set(self.store.len() as u64);
         if self.store.is_changed() {
             self.progress.freshness.note_change();
         }

@@ -17,7 +17,7 @@ const GRACE: Option<Duration> = Some(Duration::from_secs(30));
 /// Longer than anything that is waited for, in virtual time.
 const DEADLINE: Duration = Duration::from_secs(900);
 
-async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let started = tokio::time::Instant::now();
     while !condition() {
         assert!(started.elapsed() < DEADLINE, "not within {DEADLINE:?}: {what}");
@@ -25,7 +25,7 @@ async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-fn fill(cluster: &Cluster, count: usize) -> BTreeSet<String> {
+pub(crate) fn fill(cluster: &Cluster, count: usize) -> BTreeSet<String> {
     let names: BTreeSet<String> = (0..count).map(|i| format!("cm-{i:03}")).collect();
     for name in &names {
         let metadata = json!({"namespace": "team-a", "name": name});

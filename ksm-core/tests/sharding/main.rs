@@ -5,4 +5,5 @@
 mod autoshard;
 mod control_plane;
 mod member;
+mod recovery;
 mod simulation;

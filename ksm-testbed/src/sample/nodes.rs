@@ -18,7 +18,7 @@ pub(super) fn objects(plan: &Plan) -> Vec<Value> {
 fn node(index: usize, node: &NodePlan) -> Value {
     let mut labels = json!({
         "kubernetes.io/arch": "amd64", "kubernetes.io/os": "linux", "kubernetes.io/hostname": node.name,
-        "node.kubernetes.io/instance-type": "m8.4xlarge", "node.kubernetes.io/pool": "general",
+        "node.kubernetes.io/instance-type": "m8.16xlarge", "node.kubernetes.io/pool": "general",
         "topology.kubernetes.io/region": "eu-north-9", "topology.kubernetes.io/zone": format!("eu-north-9{}", node.zone),
     });
     let mut taints = Vec::new();
@@ -49,9 +49,9 @@ fn node(index: usize, node: &NodePlan) -> Value {
             "podCIDRs": [format!("10.{}.{}.0/24", 100 + index / 156 % 156, 100 + index % 156)],
             "providerID": provider, "taints": taints, "unschedulable": cordoned},
         "status": {
-            "capacity": {"cpu": "16", "memory": "65857652Ki", "pods": "110", "ephemeral-storage": "209702892Ki",
+            "capacity": {"cpu": "64", "memory": "65857652Ki", "pods": "110", "ephemeral-storage": "209702892Ki",
                 "hugepages-1Gi": "0", "hugepages-2Mi": "0"},
-            "allocatable": {"cpu": "15890m", "memory": "62890100Ki", "pods": "110", "ephemeral-storage": "192188443124",
+            "allocatable": {"cpu": "63770m", "memory": "62890100Ki", "pods": "110", "ephemeral-storage": "192188443124",
                 "hugepages-1Gi": "0", "hugepages-2Mi": "0"},
             "conditions": conditions(node),
             "addresses": [{"type": "InternalIP", "address": node.ip}, {"type": "Hostname", "address": node.name}],

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{
     cluster,
-    plan::{NOW, Plan, Workload, WorkloadKind},
+    plan::{NOW, Plan, PodPlan, Workload, WorkloadKind},
     pods::timestamp,
-    workloads::object,
+    workloads::{object, ready},
 };
 
 pub(super) fn objects(plan: &Plan) -> Vec<Value> {
@@ -15,7 +15,7 @@ pub(super) fn objects(plan: &Plan) -> Vec<Value> {
     for workload in deployments {
         match workload.style % 3 {
             0 => objects.push(autoscaler(workload)),
-            1 => objects.push(disruption_budget(workload)),
+            1 => objects.push(disruption_budget(workload, plan.pods_of(workload))),
             _ => {}
         }
     }
@@ -26,6 +26,9 @@ pub(super) fn objects(plan: &Plan) -> Vec<Value> {
 
 fn autoscaler(workload: &Workload) -> Value {
     let replicas = workload.pods.len();
+    // One of five has asked for all that it may.
+    let limited = workload.style.is_multiple_of(5);
+    let (scaling_limited, reason) = if limited { ("True", "TooManyReplicas") } else { ("False", "DesiredWithinRange") };
     let time = timestamp(NOW - 700);
     let condition = |kind: &str, status: &str, reason: &str| json!({"type": kind, "status": status, "reason": reason, "lastTransitionTime": time});
     let mut autoscaler = object(
@@ -34,7 +37,7 @@ fn autoscaler(workload: &Workload) -> Value {
         "HorizontalPodAutoscaler",
         &workload.name,
         json!({
-            "spec": {"minReplicas": 1, "maxReplicas": replicas * 2,
+            "spec": {"minReplicas": 1, "maxReplicas": if limited { replicas } else { replicas * 2 },
                 "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": workload.name},
                 "metrics": [
                     {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}},
@@ -47,7 +50,7 @@ fn autoscaler(workload: &Workload) -> Value {
                     "current": {"averageUtilization": workload.style % 100, "averageValue": "210m"}}}],
                 "conditions": [condition("AbleToScale", "True", "ReadyForNewScale"),
                     condition("ScalingActive", "True", "ValidMetricFound"),
-                    condition("ScalingLimited", "False", "DesiredWithinRange")]},
+                    condition("ScalingLimited", scaling_limited, reason)]},
         }),
     );
     if workload.style.is_multiple_of(2) {
@@ -58,8 +61,11 @@ fn autoscaler(workload: &Workload) -> Value {
     autoscaler
 }
 
-fn disruption_budget(workload: &Workload) -> Value {
-    let pods = workload.pods.len();
+fn disruption_budget(workload: &Workload, planned: &[PodPlan]) -> Value {
+    let (pods, healthy) = (planned.len(), ready(planned));
+    let desired = pods.saturating_sub(1);
+    let allowed = healthy.saturating_sub(desired);
+    let (status, reason) = if allowed > 0 { ("True", "SufficientPods") } else { ("False", "InsufficientPods") };
     object(
         workload,
         "policy/v1",
@@ -68,9 +74,9 @@ fn disruption_budget(workload: &Workload) -> Value {
         json!({
         "spec": {"maxUnavailable": if workload.style.is_multiple_of(2) { json!(1) } else { json!("20%") },
             "selector": {"matchLabels": {"app.kubernetes.io/name": workload.name}}},
-        "status": {"observedGeneration": 1, "currentHealthy": pods, "desiredHealthy": pods.saturating_sub(1),
-            "expectedPods": pods, "disruptionsAllowed": 1,
-            "conditions": [{"type": "DisruptionAllowed", "status": "True", "reason": "SufficientPods", "message": "",
+        "status": {"observedGeneration": 1, "currentHealthy": healthy, "desiredHealthy": desired,
+            "expectedPods": pods, "disruptionsAllowed": allowed,
+            "conditions": [{"type": "DisruptionAllowed", "status": status, "reason": reason, "message": "",
                 "observedGeneration": 1, "lastTransitionTime": timestamp(workload.created + 90)}]}}),
     )
 }

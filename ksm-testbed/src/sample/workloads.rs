@@ -82,7 +82,8 @@ fn selector(workload: &Workload) -> Value {
     json!({"matchLabels": {"app.kubernetes.io/name": workload.name}})
 }
 
-fn ready(pods: &[PodPlan]) -> usize {
+/// Pods that are ready.
+pub(super) fn ready(pods: &[PodPlan]) -> usize {
     pods.iter().filter(|pod| matches!(pod.state, State::Running | State::Restarted)).count()
 }
 

@@ -29,8 +29,9 @@ a million steps on a name is refused.
 - **Changes**: the configuration file, the kubeconfig, and the file of `--tls-config` with its certificates are read \
 every second. A new configuration is listed aside, while the one before is served, and takes its place in one step; \
 until then it takes memory beside it. What makes no sense changes nothing, and is told in the log and by \
-`kube_state_metrics_last_config_reload_successful`. Hosts, ports, time limits, `tls_config`, `auth_filter` and what to \
-log are taken at the next start only, as is switching TLS on or off.
+`kube_state_metrics_last_config_reload_successful`. Hosts, ports, time limits, `tls_config` and `auth_filter` are \
+taken at the next start only, as is switching TLS on or off; the log says so, and \
+`kube_state_metrics_sharded_restart_needed` has a sample for each key until then.
 - **Guards**: `--tls-config` takes the [web configuration](https://github.com/prometheus/exporter-toolkit/blob/master/\
 docs/web-configuration.md) of Prometheus exporters, but for `rate_limit`, `client_allowed_sans` and client certificates \
 that are not verified, which are refused. `--auth-filter` needs the right to create `tokenreviews` \

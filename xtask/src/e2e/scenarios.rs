@@ -4,11 +4,14 @@
 
 pub mod bad_input;
 pub mod compressed;
+pub mod dashboards;
 pub mod deploy;
+pub mod handover;
 pub mod images;
 pub mod manifests;
 pub mod options;
 pub mod outage;
+pub mod overlays;
 pub mod parity;
 pub mod partition;
 pub mod prometheus;

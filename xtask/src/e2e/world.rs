@@ -47,6 +47,9 @@ impl World {
         if arguments.runs(ScenarioName::Prometheus) {
             components.extend([&tools::PROMETHEUS, &tools::PROMTOOL]);
         }
+        if arguments.runs(ScenarioName::Dashboards) {
+            components.push(&tools::PROMETHEUS);
+        }
         if arguments.runs(ScenarioName::Manifests) {
             components.extend([&tools::KUSTOMIZE, &tools::PROMTOOL]);
         }
@@ -55,6 +58,10 @@ impl World {
         }
         if arguments.runs(ScenarioName::Deploy) {
             components.push(&tools::KUBECTL);
+        }
+        if arguments.runs(ScenarioName::Overlays) {
+            components.extend([&tools::KUBE_CONTROLLER_MANAGER, &tools::KUBE_SCHEDULER, &tools::KWOK]);
+            components.extend([&tools::KUSTOMIZE, &tools::PROMETHEUS]);
         }
         for component in components {
             tools::ensure(component)?;
@@ -133,6 +140,11 @@ impl World {
         arguments.extend(flags.arguments(&RESOURCES));
         let kubeconfig = self.api.kubeconfig(ADMIN_TOKEN)?;
         Exporter::start_reference(name, &self.reference, &kubeconfig, &arguments, &self.logs)
+    }
+
+    /// The reference on another API server, with these arguments and no others.
+    pub fn start_reference_on(&self, api: &ApiServer, name: &str, arguments: &[String]) -> Result<Exporter> {
+        Exporter::start_reference(name, &self.reference, &api.kubeconfig(ADMIN_TOKEN)?, arguments, &self.logs)
     }
 
     /// What our exporters serve, with the planted fault if there is one.

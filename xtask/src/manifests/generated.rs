@@ -1,4 +1,5 @@
-//! The generated files of `deploy/` beside the rights: static shards, rights in one namespace, rules for the operator.
+//! The generated files of `deploy/` beside the rights: static shards, rights in one namespace, rules for the operator,
+//! scrapes over TLS.
 //!
 //! Invariant: each is made from what stands elsewhere, the table of resources or a file written by hand, and compared
 //! with what is in the tree.
@@ -16,6 +17,19 @@ use crate::cargo;
 /// Where the shards of the overlay `static-shards` are.
 const STATIC_SHARDS: &str = "deploy/overlays/static-shards";
 
+/// Where the scrape configurations are.
+const SCRAPES: &str = "deploy/components/prometheus-config";
+
+/// What a scrape of a workload with the component `tls-auth` needs.
+const TLS: &str = "    scheme: https
+    tls_config:
+      # The `ca.crt` of the Secret with the certificate, mounted here.
+      ca_file: /etc/prometheus/kube-state-metrics-sharded/ca.crt
+      server_name: kube-state-metrics-sharded.kube-state-metrics.svc
+    authorization:
+      credentials_file: /var/run/secrets/kubernetes.io/serviceaccount/token
+";
+
 /// Says how a file comes about.
 const NOTE: &str = "# Written by `cargo xtask manifests`";
 
@@ -32,6 +46,11 @@ pub fn files(shards: u32) -> Result<BTreeMap<String, String>> {
     files.insert(format!("{folder}/role.yaml"), namespaced_role());
     files.insert(format!("{folder}/kustomization.yaml"), namespace_only());
     files.insert("deploy/monitoring/prometheus-rule.yaml".to_owned(), prometheus_rule()?);
+    let folder = "deploy/components/vertical-autoscaling/static-shards";
+    files.insert(format!("{folder}/autoscaler.yaml"), static_autoscalers(shards)?);
+    for name in ["scrape", "scrape-parts"] {
+        files.insert(format!("{SCRAPES}/{name}-tls.yaml"), over_tls(name)?);
+    }
     Ok(files)
 }
 
@@ -163,6 +182,29 @@ fn prometheus_rule() -> Result<String> {
             text.push('\n');
         } else {
             let _ = writeln!(text, "  {line}");
+        }
+    }
+    Ok(text)
+}
+
+/// The autoscaler of the one `ksm-shard`, once for every shard.
+fn static_autoscalers(shards: u32) -> Result<String> {
+    let path = cargo::workspace_root().join("deploy/components/vertical-autoscaling/ksm-shard/autoscaler.yaml");
+    let one = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let all: Vec<String> =
+        (0..shards).map(|shard| one.replace("name: ksm-shard\n", &format!("name: ksm-shard-{shard}\n"))).collect();
+    Ok(format!("{NOTE} from that of ksm-shard.\n{}", all.join("---\n")))
+}
+
+/// A scrape configuration, over TLS and with a token.
+fn over_tls(name: &str) -> Result<String> {
+    let path = cargo::workspace_root().join(SCRAPES).join(format!("{name}.yaml"));
+    let plain = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut text = format!("{NOTE} from {name}.yaml: the same for workloads with the component tls-auth.\n");
+    for line in plain.split_inclusive('\n') {
+        text.push_str(line);
+        if line.starts_with("  - job_name: ") {
+            text.push_str(TLS);
         }
     }
     Ok(text)

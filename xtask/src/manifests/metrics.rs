@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::dashboards;
 use crate::cargo;
 
-/// What every exporter says of itself; the scenario `manifests` of `cargo xtask e2e` compares this with what one serves.
-pub const SELF_METRICS: [&str; 30] = [
+/// What every exporter says of itself; the scenario `overlays` of `cargo xtask e2e` compares this with what one serves.
+pub const SELF_METRICS: [&str; 32] = [
     "http_request_duration_seconds_bucket",
     "http_request_duration_seconds_count",
     "http_request_duration_seconds_sum",
@@ -30,6 +31,8 @@ pub const SELF_METRICS: [&str; 30] = [
     "kube_state_metrics_sharded_read_bytes_total",
     "kube_state_metrics_sharded_refused",
     "kube_state_metrics_sharded_relists_total",
+    "kube_state_metrics_sharded_reshard_overlap",
+    "kube_state_metrics_sharded_reshards_total",
     "kube_state_metrics_sharded_server_side",
     "kube_state_metrics_sharded_sync_duration_seconds",
     "kube_state_metrics_sharded_synced",
@@ -42,6 +45,9 @@ pub const SELF_METRICS: [&str; 30] = [
     "process_resident_memory_bytes",
     "process_start_time_seconds",
 ];
+
+/// What one with a configuration file says as well.
+const FILE_METRICS: [&str; 1] = ["kube_state_metrics_last_config_reload_successful"];
 
 /// What Prometheus itself writes about a target.
 const SCRAPE_METRICS: [&str; 3] = ["up", "scrape_duration_seconds", "scrape_samples_scraped"];
@@ -124,24 +130,28 @@ fn strings(document: &Value, key: &str) -> Vec<String> {
     }
 }
 
-/// Fails if the rules or the dashboard in `deploy/monitoring` read a metric that nobody serves.
+/// The rules in `deploy/monitoring`.
+pub fn rules() -> Result<Value> {
+    let path = cargo::workspace_root().join("deploy/monitoring/rules.yaml");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_norway::from_str(&text).with_context(|| path.display().to_string())
+}
+
+/// Fails if the rules or a dashboard in `deploy/monitoring` read a metric that nobody serves.
 pub fn check_files() -> Result<()> {
-    let read = |name: &str| {
-        let path = cargo::workspace_root().join("deploy/monitoring").join(name);
-        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        // JSON is YAML.
-        serde_norway::from_str::<Value>(&text).with_context(|| path.display().to_string())
-    };
-    let unknown = unknown(&read("rules.yaml")?, &read("dashboard.json")?);
+    let mut documents = vec![rules()?];
+    for (path, text) in dashboards::files()? {
+        documents.push(serde_json::from_str(&text).context(path)?);
+    }
+    let unknown = unknown(&documents);
     ensure!(unknown.is_empty(), "deploy/monitoring reads metrics that do not exist: {}", unknown.join(", "));
     Ok(())
 }
 
-/// Metrics that rules or a dashboard read, and that neither exist nor are recorded by the rules.
-fn unknown(rules: &Value, dashboard: &Value) -> Vec<String> {
-    let recorded = strings(rules, "record");
-    let read: BTreeSet<String> =
-        [rules, dashboard].into_iter().flat_map(expressions).flat_map(|text| names(&text)).collect();
+/// Metrics that rules or dashboards read, and that neither exist nor are recorded by the rules.
+fn unknown(documents: &[Value]) -> Vec<String> {
+    let recorded: Vec<String> = documents.iter().flat_map(|document| strings(document, "record")).collect();
+    let read: BTreeSet<String> = documents.iter().flat_map(expressions).flat_map(|text| names(&text)).collect();
     read.into_iter().filter(|name| !is_known(name) && !recorded.contains(name)).collect()
 }
 
@@ -150,7 +160,7 @@ fn is_known(name: &str) -> bool {
     let of_cluster = |name: &str| {
         ksm_core::resources::all().iter().any(|resource| resource.families().iter().any(|family| family.name == name))
     };
-    SELF_METRICS.contains(&name) || SCRAPE_METRICS.contains(&name) || of_cluster(name)
+    SELF_METRICS.contains(&name) || FILE_METRICS.contains(&name) || SCRAPE_METRICS.contains(&name) || of_cluster(name)
 }
 
 #[cfg(test)]
@@ -185,15 +195,13 @@ mod tests {
             {"record": "ksm:a:sum", "expr": "sum(kube_pod_info) + kube_pod_nonsense"},
             {"alert": "A", "expr": "ksm:a:sum > 1 or ksm:b:sum"},
         ]}]});
-        assert_eq!(unknown(&rules, &Value::Null), ["ksm:b:sum", "kube_pod_nonsense"]);
+        assert_eq!(unknown(&[rules]), ["ksm:b:sum", "kube_pod_nonsense"]);
     }
 
     /// Someone who is woken at night reads these.
     #[test]
     fn every_alert_says_what_it_means_and_what_to_do() {
-        let text = fs::read_to_string(cargo::workspace_root().join("deploy/monitoring/rules.yaml")).unwrap();
-        let tests = fs::read_to_string(cargo::workspace_root().join("deploy/monitoring/rules.test.yaml")).unwrap();
-        let rules: Value = serde_norway::from_str(&text).unwrap();
+        let rules = rules().unwrap();
         let mut alerts = 0;
         for rule in rules["groups"].as_array().unwrap().iter().flat_map(|group| group["rules"].as_array().unwrap()) {
             let Some(name) = rule["alert"].as_str() else { continue };
@@ -202,8 +210,32 @@ mod tests {
                 assert!(rule["annotations"][field].as_str().is_some_and(|text| text.len() > 10), "{name}: {field}");
             }
             assert!(["warning", "critical"].contains(&rule["labels"]["severity"].as_str().unwrap()), "{name}");
-            assert!(tests.contains(&format!("alertname=\"{name}\"")), "{name} has no test");
         }
         assert!(alerts > 10);
+    }
+
+    /// promtool runs the tests; that none is missing it cannot know.
+    #[test]
+    fn every_alert_is_tested_to_fire_and_to_keep_quiet() {
+        let text = fs::read_to_string(cargo::workspace_root().join("deploy/monitoring/rules.test.yaml")).unwrap();
+        let tests: Value = serde_norway::from_str(&text).unwrap();
+        let each = |document: &Value, key: &str| document[key].as_array().cloned().unwrap_or_default();
+        let groups = each(&tests, "tests");
+        let firing: Vec<String> = groups
+            .iter()
+            .flat_map(|group| each(group, "promql_expr_test"))
+            .flat_map(|test| each(&test, "exp_samples"))
+            .filter_map(|sample| sample["labels"].as_str().map(str::to_owned))
+            .collect();
+        let quiet: Vec<Value> = groups
+            .iter()
+            .flat_map(|group| each(group, "alert_rule_test"))
+            .filter(|test| test["exp_alerts"] == serde_json::json!([]))
+            .collect();
+        for name in strings(&rules().unwrap(), "alert") {
+            let fires = format!("ALERTS{{alertname=\"{name}\",alertstate=\"firing\",");
+            assert!(firing.iter().any(|labels| labels.starts_with(&fires)), "{name} is not tested to fire");
+            assert!(quiet.iter().any(|test| test["alertname"] == name), "{name} is not tested to keep quiet");
+        }
     }
 }

@@ -138,4 +138,38 @@ mod tests {
             assert_eq!(relabelings(endpoint, "metricRelabelings"), relabelings(job, "metric_relabel_configs"));
         }
     }
+
+    /// R45 and R46, <https://github.com/zacheryph/k8s-gitops/issues/3339>: the kubelet reaches the pages that it probes,
+    /// and restarts nothing because the API server is away.
+    #[test]
+    fn probes_ask_pages_of_the_process_on_ports_that_the_kubelet_reaches() {
+        let bases = folders().unwrap().into_iter().filter(|folder| folder.starts_with("deploy/base/"));
+        let mut probed = 0;
+        for folder in bases {
+            let path = cargo::workspace_root().join(&folder).join("workload.yaml");
+            for object in parse(&fs::read_to_string(path).unwrap()).unwrap() {
+                let container = &object["spec"]["template"]["spec"]["containers"][0];
+                if container.is_null() {
+                    continue;
+                }
+                let list = |key: &str| container[key].as_array().cloned().unwrap_or_default();
+                let arguments = list("args");
+                // Every address is the default.
+                let hosts =
+                    arguments.iter().filter_map(Value::as_str).filter_map(|argument| argument.split_once("host="));
+                assert!(
+                    hosts.clone().all(|(_, host)| ["::", "0.0.0.0"].contains(&host)),
+                    "{folder}: {:?}",
+                    hosts.collect::<Vec<_>>()
+                );
+                for (probe, page) in [("livenessProbe", "/livez"), ("readinessProbe", "/readyz")] {
+                    let probe = &container[probe]["httpGet"];
+                    assert_eq!(probe["path"], page, "{folder}");
+                    assert!(list("ports").iter().any(|port| port["name"] == probe["port"]), "{folder}: {probe}");
+                }
+                probed += 1;
+            }
+        }
+        assert!(probed >= 5, "{probed}");
+    }
 }

@@ -7,6 +7,7 @@ use crate::build::Build;
 use crate::exposition::Kind;
 use crate::family::{FamilyInfo, KeyFilter, Plan, Stability};
 use crate::resource::{AnyResource, Descriptor, Fetch, Rendered, Scope};
+use crate::resources::PLURALS;
 use crate::shard::{Scheme, Shard};
 use crate::view::{DecodeError, Encoding, ObjectMeta};
 
@@ -317,7 +318,7 @@ fn label_lists_that_can_never_match_are_refused() {
     for resource in ["role", "pod", ""] {
         assert_eq!(
             refused(Part::Everything, &[&format!("{list}={resource}=[app]")]),
-            format!("{list}: unknown resource {resource:?}, expected * or one of nodes, pods, roles")
+            format!("{list}: unknown resource {resource:?}, expected * or one of {}", PLURALS.join(", "))
         );
     }
     for bad in [

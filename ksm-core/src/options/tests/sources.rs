@@ -233,9 +233,10 @@ fn every_option_is_in_the_table_and_every_key_has_an_option() {
     assert!(table.starts_with("### API server\n\n| option | environment | file | meaning |\n|---|---|---|---|\n"));
     for row in [
         "| `--metric-denylist=LIST` | `KSM_METRIC_DENYLIST` | `metric_denylist` | ",
-        "| `-v`, `--v=LEVEL` | `KSM_V` |  | ",
+        "| `-v`, `--v=LEVEL` | `KSM_V` | `v` | ",
         "| `--use-apiserver-cache[=BOOL]` | `KSM_USE_APISERVER_CACHE` | `use_api_server_cache` | ",
-        "| `--log_file=FILE` | `KSM_LOG_FILE` |  | ",
+        "| `--log_file=FILE` | `KSM_LOG_FILE` | `log_file` | ",
+        "| `--config=FILE` | `KSM_CONFIG` |  | ",
     ] {
         assert!(table.contains(&format!("\n{row}")), "{row} in\n{table}");
     }

@@ -1,31 +1,18 @@
-//! Manifests: everything in `deploy/`, rendered, is taken by the API server to the last field; what overlays deploy runs
-//! with its own arguments, environment and service account; the shipped monitoring watches it.
+//! Manifests: everything in `deploy/`, rendered, is taken by the API server to the last field, and so are the pods that
+//! its workloads would make.
 //!
-//! No controller runs, so processes stand in for pods.
-//!
-//! Invariant: what a run creates it deletes, but for definitions of kinds and the namespace.
-
-mod api;
-mod definitions;
-mod monitoring;
-mod workload;
+//! Invariant: nothing is created but definitions of kinds and the namespace.
 
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
-use self::api::Api;
-use self::workload::Workload;
+use crate::e2e::api::Api;
+use crate::e2e::definitions;
 use crate::e2e::world::World;
 use crate::manifests::render::{self, Kustomize};
 use crate::{cargo, interrupt, tools};
-
-/// The overlay whose processes Prometheus scrapes.
-const MONITORED: &str = "deploy/overlays/static-shards";
-
-/// Kinds that say who may do what.
-const RIGHTS: [&str; 5] = ["ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"];
 
 /// Runs the scenario.
 pub fn run(world: &mut World) -> Result<String> {
@@ -49,26 +36,14 @@ pub fn run(world: &mut World) -> Result<String> {
             interrupt::check()?;
             api.try_out(object).with_context(|| folder.clone())?;
             objects += 1;
-            if let Some(pod) = workload::pod_of(object, &namespace["metadata"]["name"]) {
+            if let Some(pod) = pod_of(object, &namespace["metadata"]["name"]) {
                 api.try_out(&pod).with_context(|| format!("{folder}: a pod of {}", object["metadata"]["name"]))?;
                 pods += 1;
             }
         }
     }
 
-    let mut processes = 0;
-    let mut monitored = None;
-    for (list, folder) in rendered.iter().filter(|(_, folder)| folder.starts_with("deploy/overlays/")) {
-        let (count, figures) = deploy(world, &mut api, list, folder).with_context(|| format!("{folder}, deployed"))?;
-        processes += count;
-        monitored = monitored.or(figures);
-    }
-    let monitored = monitored.with_context(|| format!("{MONITORED} was not deployed"))?;
-    Ok(format!(
-        "{objects} objects and {pods} pods of {} folders taken; {processes} processes ready, none refused anything; \
-         {monitored}; {rules}",
-        rendered.len()
-    ))
+    Ok(format!("{objects} objects and {pods} pods of {} folders taken; {rules}", rendered.len()))
 }
 
 /// The API server is strict, and the namespace restricted: else the rest would prove nothing.
@@ -78,53 +53,19 @@ fn planted(api: &mut Api, rendered: &[(Vec<Value>, String)]) -> Result<()> {
     let mut misspelt = workload.clone();
     misspelt["spec"]["template"]["spec"]["nodeSelektor"] = json!({});
     ensure!(api.try_out(&misspelt).is_err(), "a field that does not exist was taken");
-    let mut pod = workload::pod_of(workload, &json!("kube-state-metrics")).context("a Deployment has pods")?;
+    let mut pod = pod_of(workload, &json!("kube-state-metrics")).context("a Deployment has pods")?;
     pod["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"] = json!(true);
     ensure!(api.try_out(&pod).is_err(), "a pod that may escalate its privileges was taken");
     Ok(())
 }
 
-/// Gives out the rights of an overlay, runs its workloads, and takes the rights back. Returns the number of processes,
-/// and what Prometheus found if this is the overlay it looks at.
-fn deploy(world: &World, api: &mut Api, objects: &[Value], folder: &str) -> Result<(usize, Option<String>)> {
-    let rights = || objects.iter().filter(|object| RIGHTS.contains(&object["kind"].as_str().unwrap_or_default()));
-    for object in rights() {
-        api.create(object)?;
-    }
-    let outcome = run_workloads(world, api, objects, folder);
-    for object in rights() {
-        api.delete(object)?;
-    }
-    outcome
-}
-
-fn run_workloads(world: &World, api: &mut Api, objects: &[Value], folder: &str) -> Result<(usize, Option<String>)> {
-    let workloads: Vec<Workload> = objects.iter().filter_map(Workload::of).collect();
-    ensure!(!workloads.is_empty(), "no workload");
-    let mut running = Vec::new();
-    let mut outcome = Ok(());
-    for workload in &workloads {
-        outcome = workload.start(world, api, &mut running);
-        if outcome.is_err() {
-            break;
-        }
-    }
-    let figures = outcome.and_then(|()| {
-        for instance in &mut running {
-            instance.check_ready()?;
-        }
-        let whole = workloads.iter().all(|workload| workload.kind != "DaemonSet") && !folder.ends_with("one-namespace");
-        if whole {
-            workload::check_complete(world, &running)?;
-        }
-        (folder == MONITORED).then(|| monitoring::check(world, &running)).transpose()
-    });
-    let count = running.len();
-    drop(running);
-    for workload in &workloads {
-        workload.clean_up(api)?;
-    }
-    Ok((count, figures?))
+/// The pod that a workload would make, in a namespace; nothing if the object is no workload.
+fn pod_of(object: &Value, namespace: &Value) -> Option<Value> {
+    let template = object.pointer("/spec/template")?;
+    let mut metadata = template["metadata"].clone();
+    metadata["name"] = object["metadata"]["name"].clone();
+    metadata["namespace"] = namespace.clone();
+    Some(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}))
 }
 
 /// promtool's own run of the tests beside the rules.

@@ -2,6 +2,7 @@
 //!
 //! Invariant: both get the very same arguments, so a set that the two would read differently shows.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use anyhow::{Context, Result, ensure};
@@ -10,7 +11,11 @@ use crate::cluster::{ADMIN_TOKEN, LIMITED_TOKEN};
 use crate::compare::View;
 use crate::e2e::objects::{BULK_NODES, RESOURCES};
 use crate::e2e::world::World;
-use crate::exposition::Format;
+use crate::exposition::{Family, Format};
+
+/// Beginnings of names of the reference's self-metrics that we do not have: what is about Go and its HTTP library, and
+/// about custom resources.
+const NOT_OURS: [&str; 3] = ["go_", "promhttp_", "kube_state_metrics_custom_resource_state_"];
 
 /// One set of arguments, and the queries with which it is scraped.
 struct Set {
@@ -136,6 +141,46 @@ fn auth_filter(world: &World) -> Result<()> {
     Ok(())
 }
 
+/// What the reference says of itself, we say too, under the same names and labels.
+fn self_metrics(world: &World) -> Result<usize> {
+    let path = world.scratch.path().join("self-metrics.yaml");
+    fs::write(&path, "metric_opt_in_list: {kube_pod_tolerations: {}}\n")
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    let config = format!("--config={}", path.display());
+    let arguments = ["--resources=pods,nodes", "--object-limit=50", &config, "--shard=0", "--total-shards=2"];
+    let (ours, reference) = world.start_both("self-metrics", &arguments.map(str::to_owned))?;
+    for exporter in [&ours, &reference] {
+        exporter.scrape(Format::Text)?;
+    }
+    let shape = |family: &Family| -> BTreeSet<String> {
+        let labels = family.samples.iter().flat_map(|sample| &sample.labels);
+        labels.map(|(name, _)| name.clone()).collect()
+    };
+    let (own, expected) = (ours.self_metrics()?, reference.self_metrics()?);
+    let (mut equal, mut faults) = (0, Vec::new());
+    for family in &expected.families {
+        let name = &family.name;
+        if NOT_OURS.iter().any(|start| name.starts_with(start)) {
+            continue;
+        }
+        let Some(found) = own.families.iter().find(|other| other.name == *name) else {
+            faults.push(format!("{name} is missing"));
+            continue;
+        };
+        if found.kind != family.kind {
+            faults.push(format!("{name} is a {}, not a {}", found.kind, family.kind));
+        }
+        let (labels, expected) = (shape(found), shape(family));
+        // What was built has other labels in another language.
+        if labels != expected && !name.ends_with("_build_info") {
+            faults.push(format!("{name} has the labels {labels:?}, not {expected:?}"));
+        }
+        equal += 1;
+    }
+    ensure!(faults.is_empty(), "{}", faults.join("; "));
+    Ok(equal)
+}
+
 /// Runs the scenario.
 pub fn run(world: &mut World) -> Result<String> {
     let mut sets = sets();
@@ -163,5 +208,7 @@ pub fn run(world: &mut World) -> Result<String> {
         ensure!(!log.contains("panicked"), "{}: it panicked:\n{log}", set.name);
     }
     auth_filter(world).context("auth filter")?;
-    Ok(format!("{} sets of options, {comparisons} comparisons, {samples} samples equal", sets.len()))
+    let own = self_metrics(world).context("self-metrics")?;
+    let sets = sets.len();
+    Ok(format!("{sets} sets of options, {comparisons} comparisons, {samples} samples equal; {own} self-metrics alike"))
 }

@@ -4,7 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::compare::{View, compare};
 use crate::e2e::objects::{self, BULK_NODES};
@@ -44,6 +44,11 @@ pub fn run(world: &mut World) -> Result<String> {
                 bail!("{} changed while the API server was down:\n{report}", exporter.name());
             }
             scrapes += 1;
+            // The pages that probes in deploy/ ask: no pod restarts, and none leaves its Service.
+            for page in ["/livez", "/readyz"] {
+                let status = exporter.telemetry.get(page, None)?.status;
+                ensure!(status == 200, "{}: {page} is {status} while the API server is down", exporter.name());
+            }
         }
         wait::pause()?;
     }
@@ -88,7 +93,7 @@ pub fn run(world: &mut World) -> Result<String> {
         same(&reference)?;
     }
     Ok(format!(
-        "{scrapes} scrapes unchanged while down for {down}; new objects in all four within {recovered}; equal to the reference{remark}"
+        "{scrapes} scrapes unchanged and probes content while down for {down}; new objects in all four within {recovered}; equal to the reference{remark}"
     ))
 }
 

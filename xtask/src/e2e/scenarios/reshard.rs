@@ -73,9 +73,16 @@ pub fn run(world: &mut World) -> Result<String> {
     ] {
         set.scale(replicas)?;
         set.beats(1)?;
+        let relisted = set.relisted();
         set.trouble(trouble).context(what)?;
         set.rest(&format!("{replicas} shards, {what} meanwhile"))?;
-        figures.push(set.figure(&format!("{replicas} shards, {what} meanwhile")));
+        let mut figure = set.figure(&format!("{replicas} shards, {what} meanwhile"));
+        if matches!(trouble, Trouble::Compaction) {
+            let relisted = set.relisted().saturating_sub(relisted);
+            ensure!(relisted > 0, "nobody was answered 410, so none was got over");
+            figure.push_str(&format!(", {relisted} lists after a 410"));
+        }
+        figures.push(figure);
     }
     set.end()?;
     Ok(figures.join("; "))
@@ -243,6 +250,11 @@ impl<'a> Set<'a> {
         Ok(())
     }
 
+    /// How often a process had to list because its version was too old.
+    fn relisted(&self) -> usize {
+        self.pods.values().map(|pod| pod.exporter.process.log().matches("resource version too old").count()).sum()
+    }
+
     fn beats(&mut self, count: u32) -> Result<()> {
         for _ in 0..count {
             let next = Instant::now() + BEAT;
@@ -260,7 +272,7 @@ impl<'a> Set<'a> {
         loop {
             self.beats(1)?;
             let complete = self.pods.len() == self.replicas as usize && self.pods.values().all(|pod| !pod.told_to_stop);
-            if complete && self.is_settled()? {
+            if complete && is_settled(self.pods.values().map(|pod| &pod.exporter), self.replicas)? {
                 break;
             }
             if started.elapsed() > REST_LIMIT {
@@ -278,21 +290,6 @@ impl<'a> Set<'a> {
             Ok((View::of([&unsplit.exposition(Format::Text)?]), self.world.read(&shards, Format::Text)?))
         })?;
         Ok(())
-    }
-
-    /// Whether every process knows the total, is done with lists, and serves nothing that it gave away.
-    fn is_settled(&self) -> Result<bool> {
-        for pod in self.pods.values() {
-            let metrics = pod.exporter.self_metrics()?;
-            let value = |name: &str| metrics.select(name, &[]).next().map(|sample| sample.value);
-            let settled = value("kube_state_metrics_total_shards") == Some(f64::from(self.replicas))
-                && value("kube_state_metrics_sharded_reshard_overlap") == Some(0.0)
-                && metrics.select("kube_state_metrics_sharded_resharding", &[]).all(|sample| sample.value == 0.0);
-            if !settled {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// What the controller of the set and the kubelets would do now.
@@ -398,6 +395,21 @@ impl<'a> Set<'a> {
         self.client.send_json("DELETE", &format!("{SETS}/ksm"), &json!({}))?;
         Ok(())
     }
+}
+
+/// Whether every shard knows the total, is done with lists, and serves nothing that it gave away.
+pub fn is_settled<'a>(shards: impl IntoIterator<Item = &'a Exporter>, total: u32) -> Result<bool> {
+    for shard in shards {
+        let metrics = shard.self_metrics()?;
+        let value = |name: &str| metrics.select(name, &[]).next().map(|sample| sample.value);
+        let settled = value("kube_state_metrics_total_shards") == Some(f64::from(total))
+            && value("kube_state_metrics_sharded_reshard_overlap") == Some(0.0)
+            && metrics.select("kube_state_metrics_sharded_resharding", &[]).all(|sample| sample.value == 0.0);
+        if !settled {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn is_ready(pod: &Pod) -> bool {

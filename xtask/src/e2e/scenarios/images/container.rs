@@ -17,6 +17,7 @@ use super::read_json;
 use crate::cluster::ADMIN_TOKEN;
 use crate::e2e::world::World;
 use crate::exporter::Exporter;
+use crate::http::Client;
 
 /// Where a pod finds its service account.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -67,7 +68,8 @@ impl Container {
         let state = prepare(world, bundle, name, &all)?;
         let mut command = crun(&state.folder);
         command.arg("run").arg("--bundle").arg(bundle).arg(&state.name);
-        let exporter = Exporter::attach(&format!("container-{name}"), command, &world.logs)?;
+        let client = |address: &str| Ok(Client::plain(address));
+        let exporter = Exporter::attach(&format!("container-{name}"), command, &world.logs, client)?;
         Ok(Self { exporter, state })
     }
 

@@ -77,6 +77,12 @@ fn service_monitor() -> Value {
         "selector": object(json!({"matchLabels": map(string())})),
         "endpoints": array(object(json!({
             "port": string(),
+            "scheme": {"type": "string", "enum": ["http", "https"]},
+            "tlsConfig": object(json!({
+                "serverName": string(),
+                "ca": object(json!({"secret": object(json!({"name": string(), "key": string()}))})),
+            })),
+            "bearerTokenFile": string(),
             "honorLabels": boolean(),
             "interval": duration,
             "scrapeTimeout": duration,

@@ -44,12 +44,26 @@ impl Api {
         Ok(())
     }
 
-    /// A token for a service account.
-    pub fn token(&self, namespace: &str, account: &str) -> Result<String> {
+    /// The client that it asks with.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The object of this kind and name as it is now.
+    pub fn get(&mut self, object: &Value) -> Result<Value> {
+        let path = format!("{}/{}", self.collection(object)?, text(object, "/metadata/name")?);
+        self.client.get_json(&path)
+    }
+
+    /// A token for a service account, good as long as the pod lives if one is given.
+    pub fn token(&self, namespace: &str, account: &str, pod: Option<&Value>) -> Result<String> {
+        let bound = pod.map(|pod| {
+            json!({"apiVersion": "v1", "kind": "Pod", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]})
+        });
         let request = json!({
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
-            "spec": {"expirationSeconds": 3600},
+            "spec": {"expirationSeconds": 3607, "boundObjectRef": bound},
         });
         let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
         let answer = self.client.send_json("POST", &path, &request)?;

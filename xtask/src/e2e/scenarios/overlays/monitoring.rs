@@ -1,0 +1,225 @@
+//! Prometheus as a pod of its own, with the scrape configuration and rules of `deploy/`: it finds the pods through the API
+//! server, with the rights that `deploy/` gives it.
+//!
+//! Invariant: of the shipped files only the time between scrapes is replaced, and the addresses of pods, which no one
+//! listens at, by those of their processes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::place::{self, Mount, Root};
+use super::pod::Instance;
+use super::{ACCOUNT, PROMETHEUS, Run};
+use crate::exposition::Format;
+use crate::http::Client;
+use crate::manifests::metrics;
+use crate::prometheus::Prometheus;
+use crate::{cargo, tools, wait};
+
+/// Time to find and scrape everything, at a scrape a second.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Where our configurations look for the authority of certificates.
+const AUTHORITY: &str = "/etc/prometheus/kube-state-metrics-sharded";
+
+/// The configuration that an overlay is scraped with here, if it is.
+pub fn file_for(overlay: &str) -> Option<&'static str> {
+    match overlay {
+        "example-cluster-a" => Some("scrape-parts.yaml"),
+        "example-cluster-b" => Some("scrape.yaml"),
+        "example-cluster-d" => Some("scrape-tls.yaml"),
+        _ => None,
+    }
+}
+
+/// All targets are up, no alert is there, and no series is missing that the reference has.
+pub fn check(run: &mut Run<'_>, file: &str, arguments: &[String]) -> Result<String> {
+    let reference = run.reference(arguments)?.metrics.base().trim_start_matches("http://").to_owned();
+    self_metrics_exist(run)?;
+    let watch = Watch::start(run, file, &reference)?;
+    let instances: Vec<&Instance> = run.kubelet.instances().collect();
+    let targets = watch.wait_up(&instances, file)?;
+    let series = watch.compare()?;
+    watch.check_labels(instances.len())?;
+    watch.quiet()?;
+    watch.prometheus.process.stop()?;
+    Ok(format!("Prometheus ({file}): {targets} targets up, {series} series as of the reference, no alert"))
+}
+
+/// The list that rules and dashboards are checked against is what a shard serves; the other binaries have no shards.
+fn self_metrics_exist(run: &Run<'_>) -> Result<()> {
+    let shards = run
+        .kubelet
+        .instances()
+        .filter(|instance| instance.label("app.kubernetes.io/name").is_some_and(|name| name.starts_with("ksm-shard")));
+    for exporter in shards.map(|instance| &instance.exporter) {
+        // So that a request was counted.
+        exporter.scrape(Format::Text)?;
+        let served = exporter.self_metrics()?;
+        for name in metrics::SELF_METRICS {
+            ensure!(served.select(name, &[]).next().is_some(), "{} has no {name}", exporter.name());
+        }
+    }
+    Ok(())
+}
+
+/// A Prometheus.
+struct Watch {
+    prometheus: Prometheus,
+}
+
+impl Watch {
+    fn start(run: &Run<'_>, file: &str, reference: &str) -> Result<Self> {
+        let root = cargo::workspace_root();
+        let path = root.join("deploy/components/prometheus-config").join(file);
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut config: Value = serde_norway::from_str(&text).with_context(|| file.to_owned())?;
+        let jobs = config["scrape_configs"].as_array_mut().context("a scrape configuration has jobs")?;
+        for job in jobs.iter_mut() {
+            ensure!(job.get("kubernetes_sd_configs").is_some(), "{file}: a job discovers nothing");
+            let rules = job["relabel_configs"].as_array_mut().context("a job relabels")?;
+            for instance in run.kubelet.instances() {
+                rules.push(address(instance, "metrics", &instance.exporter.metrics));
+                rules.push(address(instance, "telemetry", &instance.exporter.telemetry));
+            }
+            for field in ["scrape_interval", "scrape_timeout"] {
+                job[field] = json!("1s");
+            }
+        }
+        jobs.push(json!({
+            "job_name": "reference",
+            "honor_labels": true,
+            "scrape_interval": "1s",
+            "scrape_timeout": "1s",
+            "static_configs": [{"targets": [reference]}],
+        }));
+        config["global"] = json!({"evaluation_interval": "1s"});
+        config["rule_files"] = json!([root.join("deploy/monitoring/rules.yaml")]);
+        let folder = run.world.scratch.folder(&format!("prometheus-of-{file}"))?;
+        let program = tools::ensure(&tools::PROMETHEUS)?;
+        let environment = [("HOST", "127.0.0.1".to_owned()), ("PORT", run.server.port().to_string())]
+            .map(|(name, value)| (format!("KUBERNETES_SERVICE_{name}"), value));
+        let command = place::command(&program, mounts(run, file)?, &environment, Root::Writable);
+        Ok(Self { prometheus: Prometheus::start_by(command, &config, &[], &folder, &run.world.logs)? })
+    }
+
+    /// Every port of every pod is a target by the name that outlives the pod, and nothing else is one.
+    fn wait_up(&self, instances: &[&Instance], file: &str) -> Result<usize> {
+        let parts = if file.contains("parts") { 4 } else { 1 };
+        let wanted = instances.len() * (parts + 1);
+        let mut last = String::new();
+        let up = wait::until("Prometheus has every target up", LIMIT, || {
+            let values = self.prometheus.query("up{job!=\"reference\"}")?;
+            let up = values.iter().filter(|(_, value)| *value == 1.0).count();
+            last = format!("{up} of {wanted} targets are up; {}", self.prometheus.target_errors()?);
+            Ok((values.len() == wanted && up == wanted).then_some(()))
+        });
+        up.with_context(|| last)?;
+        for instance in instances {
+            let target = format!("up{{job=\"kube-state-metrics\",instance=\"{}\"}}", lasting_name(instance)?);
+            ensure!(self.count(&target)? == parts as f64, "not {parts} of {target}");
+        }
+        Ok(wanted)
+    }
+
+    /// The same series, whoever serves them; returns how many.
+    fn compare(&self) -> Result<usize> {
+        let series = |job: &str| -> Result<BTreeSet<String>> {
+            let values = self.prometheus.query(&format!("{{job=\"{job}\",__name__=~\"kube_.+\"}}"))?;
+            let bare = |mut labels: Value| {
+                for name in ["job", "instance"] {
+                    labels.as_object_mut().map(|labels| labels.remove(name));
+                }
+                labels.to_string()
+            };
+            Ok(values.into_iter().map(|(labels, _)| bare(labels)).collect())
+        };
+        let mut last = String::new();
+        let outcome = wait::until("Prometheus has the same series from both sides", LIMIT, || {
+            let (ours, reference) = (series("kube-state-metrics")?, series("reference")?);
+            let missing: Vec<&String> = reference.difference(&ours).collect();
+            let more: Vec<&String> = ours.difference(&reference).collect();
+            last =
+                format!("{} missing, {} too many: {:?}", missing.len(), more.len(), missing.iter().chain(&more).next());
+            Ok((!ours.is_empty() && ours == reference).then_some(ours.len()))
+        });
+        outcome.with_context(|| last)
+    }
+
+    /// Targets lend samples about the cluster none of their own labels, and samples about exporters all of them.
+    fn check_labels(&self, instances: usize) -> Result<()> {
+        ensure!(self.count("kube_node_info{job=\"kube-state-metrics\"}")? > 0.0, "no kube_node_info");
+        for label in ["part", "exported_pod", "exported_namespace", "exported_node"] {
+            let selector = format!("{{job=\"kube-state-metrics\",__name__=~\"kube_.+\",{label}!=\"\"}}");
+            ensure!(self.count(&selector)? == 0.0, "samples have a label {label}");
+        }
+        let own = "kube_state_metrics_build_info{job=\"kube-state-metrics-sharded\",namespace!=\"\",pod!=\"\",\
+                   container!=\"\",workload!=\"\"}";
+        ensure!(self.count(own)? == instances as f64, "not {instances} of {own}");
+        Ok(())
+    }
+
+    /// No alert fires or is about to, but for moments at the start, when some targets have not been scraped.
+    fn quiet(&self) -> Result<()> {
+        wait::until("the rules are evaluated", LIMIT, || Ok((self.count("ksm:objects:sum")? > 0.0).then_some(())))?;
+        let mut last = Vec::new();
+        let outcome = wait::until("no alert is left", LIMIT, || {
+            last = self.prometheus.query("ALERTS")?;
+            Ok(last.is_empty().then_some(()))
+        });
+        outcome.with_context(|| last.first().map_or_else(String::new, |(alert, _)| alert.to_string()))
+    }
+
+    fn count(&self, selector: &str) -> Result<f64> {
+        let values = self.prometheus.query(&format!("count({selector})"))?;
+        Ok(values.first().map_or(0.0, |(_, value)| *value))
+    }
+}
+
+/// What a pod of Prometheus has: its account, and the authority of certificates where the configuration looks for it.
+fn mounts(run: &Run<'_>, file: &str) -> Result<Vec<Mount>> {
+    let (namespace, name) = PROMETHEUS;
+    let authority = fs::read(run.server.authority()).context("the API server has a certificate")?;
+    let reader = run.kubelet.reader();
+    let account = [
+        ("token", run.api.token(namespace, name, None)?.into_bytes()),
+        ("ca.crt", authority),
+        ("namespace", namespace.as_bytes().to_vec()),
+    ];
+    let mut mounts = Vec::new();
+    for (place, files) in [(ACCOUNT, account.to_vec()), (AUTHORITY, vec![("ca.crt", reader.authority.clone())])] {
+        let last = place.rsplit('/').next().unwrap_or_default();
+        let from = run.world.scratch.folder(&format!("prometheus-mounts-{file}/{last}"))?;
+        for (name, data) in files {
+            fs::write(from.join(name), data).with_context(|| format!("cannot write {}", from.display()))?;
+        }
+        mounts.push(Mount { from, to: place.to_owned() });
+    }
+    Ok(mounts)
+}
+
+/// The rule that leads from a port of a pod to its process.
+fn address(instance: &Instance, port: &str, client: &Client) -> Value {
+    json!({
+        "source_labels": ["__meta_kubernetes_pod_name", "__meta_kubernetes_endpointslice_port_name"],
+        "regex": format!("{};{port}", instance.name()),
+        "target_label": "__address__",
+        "replacement": client.base().split("//").nth(1),
+    })
+}
+
+/// `instance` as our configurations make it.
+fn lasting_name(instance: &Instance) -> Result<String> {
+    let workload = instance.label("app.kubernetes.io/name").context("a pod has a name label")?;
+    let shard = instance.label("kube-state-metrics-sharded/shard");
+    Ok(match (instance.controller(), shard) {
+        ("StatefulSet", _) => instance.name().to_owned(),
+        ("DaemonSet", _) => format!("{workload}/{}", instance.node()),
+        (_, Some(shard)) => format!("{workload}-{shard}"),
+        _ => workload.to_owned(),
+    })
+}
