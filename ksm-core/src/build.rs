@@ -11,12 +11,14 @@ pub struct Build {
     pub version: &'static str,
     /// Revision of the sources, `unknown` unless `KSM_REVISION` was set when it was built.
     pub revision: &'static str,
+    /// When the sources were of that revision (RFC 3339, UTC), `unknown` unless `KSM_DATE` was set when it was built.
+    pub date: &'static str,
 }
 
 impl Build {
-    /// Version and revision.
+    /// Version, revision and date.
     pub fn version_line(self) -> String {
-        format!("{} (revision {})", self.version, self.revision)
+        format!("{} (revision {}, date {})", self.version, self.revision, self.date)
     }
 }
 
@@ -35,6 +37,10 @@ macro_rules! build {
             version: env!("CARGO_PKG_VERSION"),
             revision: match option_env!("KSM_REVISION") {
                 Some(revision) => revision,
+                None => "unknown",
+            },
+            date: match option_env!("KSM_DATE") {
+                Some(date) => date,
                 None => "unknown",
             },
         }

@@ -24,8 +24,14 @@ pub fn workspace_root() -> PathBuf {
 
 /// `cargo` in the workspace root, with a clean environment.
 pub fn command() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let mut command = clean(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace_root());
+    command
+}
+
+/// A program with the environment of the user.
+pub fn clean(program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if name.to_str().is_some_and(set_by_cargo_run) {
             command.env_remove(name);
@@ -55,23 +61,6 @@ pub fn build(binaries: &[&str], release: bool) -> Result<BTreeMap<String, PathBu
     if release {
         command.arg("--release");
     }
-    collect(command, binaries)
-}
-
-/// Release binaries that need no shared library, with `revision` as that of their sources.
-///
-/// glibc can be linked so too: it has resolvers for files and DNS within itself since 2.34.
-pub fn build_static(binaries: &[&str], revision: &str) -> Result<BTreeMap<String, PathBuf>> {
-    let mut command = command();
-    // With a target named, the flags are for the binaries and not for build scripts and macros.
-    let target = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
-    command.args(["build", "--locked", "--release", "--message-format=json-render-diagnostics", "--target", &target]);
-    for binary in binaries {
-        command.args(["--package", binary, "--bin", binary]);
-    }
-    // The path of the checkout would be in messages of panics, and two checkouts would build two binaries.
-    let flags = ["-Ctarget-feature=+crt-static", &format!("--remap-path-prefix={}=.", workspace_root().display())];
-    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f")).env("KSM_REVISION", revision);
     collect(command, binaries)
 }
 

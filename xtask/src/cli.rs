@@ -30,6 +30,8 @@ pub enum Command {
     Manifests(ManifestsArgs),
     /// Builds static release binaries and writes a container image of each, without a container engine
     BuildImages(BuildImagesArgs),
+    /// Applies an overlay of deploy/ to a cluster, with a diff shown first (needs kubectl)
+    Deploy(DeployArgs),
     /// Writes docs/metrics.md from the table of resources, and docs/options.md from what the binaries say of themselves
     Docs(DocsArgs),
     /// Builds the real components that `e2e` runs against (needs Go) and keeps them in a cache
@@ -73,27 +75,39 @@ pub struct ManifestsArgs {
     pub static_shards: Option<u32>,
 }
 
-/// Arguments of `cargo xtask build-images`.
+/// Arguments of `cargo xtask build-images`; their names and help are those of the package `ksm-images`.
 #[derive(Args)]
+#[command(disable_help_flag = true)]
 pub struct BuildImagesArgs {
-    /// Only the image of this binary
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(crate::cargo::SHIPPED))]
-    pub only: Option<String>,
-    /// Tag and version of the images
-    #[arg(long, value_name = "TAG", default_value = concat!("v", env!("CARGO_PKG_VERSION")))]
-    pub tag: String,
-    /// Revision of the sources [default: that of the checkout]
-    #[arg(long, value_name = "REVISION")]
-    pub revision: Option<String>,
-    /// Certificate authorities to trust
-    #[arg(long, value_name = "FILE", default_value = "/etc/ssl/certs/ca-certificates.crt")]
-    pub ca_roots: PathBuf,
-    /// Take the static binaries in this folder instead of building them
-    #[arg(long, value_name = "DIR")]
-    pub binaries: Option<PathBuf>,
-    /// Write images here [default: target/images]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
+    /// See `cargo xtask build-images --help`
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub all: Vec<std::ffi::OsString>,
+}
+
+/// Arguments of `cargo xtask deploy`.
+#[derive(Args)]
+pub struct DeployArgs {
+    /// An overlay of deploy/overlays by its name, or the path of one that lies elsewhere
+    #[arg(long, value_name = "NAME|DIR")]
+    pub overlay: String,
+    /// The context of the kubeconfig whose cluster is meant [default: the current one]
+    #[arg(long, value_name = "CONTEXT")]
+    pub context: Option<String>,
+    /// Take the images from `REGISTRY/REPO/<binary>`, where `build-images --push REGISTRY/REPO` put them [default tag: the version]
+    #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
+    pub images: Option<String>,
+    /// Apply without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Take over fields that somebody else manages
+    #[arg(long)]
+    pub force_conflicts: bool,
+    /// Do not wait until the workloads are rolled out
+    #[arg(long)]
+    pub no_wait: bool,
+    /// Seconds to wait for that
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub timeout: u64,
 }
 
 /// Arguments of `cargo xtask docs`.

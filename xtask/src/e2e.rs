@@ -39,6 +39,10 @@ pub enum ScenarioName {
     Compressed,
     /// What deploy/ renders is taken by the API server to the last field
     Manifests,
+    /// Images are built, pushed, pulled, run as containers and scraped
+    Images,
+    /// `cargo xtask deploy` shows, asks and applies, and refuses what it cannot do
+    Deploy,
     /// Every query of every dashboard and rule has an answer about the demo cluster
     Dashboards,
     /// Every overlay in a cluster with controllers and a scheduler, its pods' processes run as the manifests say, monitored
@@ -66,6 +70,8 @@ impl ScenarioName {
             Self::BadInput => scenarios::bad_input::run(world),
             Self::Compressed => scenarios::compressed::run(world),
             Self::Manifests => scenarios::manifests::run(world),
+            Self::Images => scenarios::images::run(world),
+            Self::Deploy => scenarios::deploy::run(world),
             Self::Dashboards => scenarios::dashboards::run(world),
             Self::Overlays => scenarios::overlays::run(world),
             Self::Prometheus => scenarios::prometheus::run(world),

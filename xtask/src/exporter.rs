@@ -46,6 +46,11 @@ impl Exporter {
     ) -> Result<Self> {
         command.args(["--host", "127.0.0.1", "--port", "0", "--telemetry-host", "127.0.0.1", "--telemetry-port", "0"]);
         command.args(arguments);
+        Self::attach(name, command, logs, client)
+    }
+
+    /// The same of a command that is complete, such as one that runs a container.
+    pub fn attach(name: &str, command: Command, logs: &Path, client: impl Fn(&str) -> Result<Client>) -> Result<Self> {
         let mut process = Process::start(name, command, logs)?;
         let line = process.wait_for_line("listening ", LISTEN_LIMIT)?;
         let (metrics, telemetry) = addresses(&line)

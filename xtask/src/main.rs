@@ -9,6 +9,7 @@ mod cluster;
 mod compare;
 mod conformance;
 mod demo;
+mod deploy;
 mod docs;
 mod e2e;
 mod exporter;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::BuildImages(arguments) => images::run(arguments),
         Command::Conformance(arguments) => conformance::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
+        Command::Deploy(arguments) => deploy::run(arguments),
         Command::Docs(arguments) => docs::run(arguments),
         Command::E2e(arguments) => e2e::run(arguments),
         Command::Instructions => instructions::run(),

@@ -167,8 +167,32 @@ pub const KUSTOMIZE: Component = Component {
     minutes: 1,
 };
 
+/// What `cargo xtask deploy` is tried with.
+pub const KUBECTL: Component = Component {
+    name: "kubectl",
+    folder: "kubernetes",
+    module: "k8s.io/kubernetes",
+    package: "k8s.io/kubernetes/cmd/kubectl",
+    source: None,
+    tags: "",
+    stamped: true,
+    minutes: 1,
+};
+
+/// A registry of images: the one of the distribution project, behind a small program of our own.
+pub const REGISTRY: Component = Component {
+    name: "serve-registry",
+    folder: "registry",
+    module: "github.com/distribution/distribution/v3",
+    package: "./serve-registry",
+    source: Some("serve-registry/main.go"),
+    tags: "",
+    stamped: false,
+    minutes: 1,
+};
+
 /// Everything that `cargo xtask tools` builds, in this order.
-const COMPONENTS: [&Component; 10] = [
+const COMPONENTS: [&Component; 12] = [
     &ETCD,
     &REFERENCE,
     &KUBE_APISERVER,
@@ -179,6 +203,8 @@ const COMPONENTS: [&Component; 10] = [
     &PROMTOOL,
     &PARSE_EXPOSITION,
     &KUSTOMIZE,
+    &KUBECTL,
+    &REGISTRY,
 ];
 
 /// The values of `--only`.

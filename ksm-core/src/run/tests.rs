@@ -33,7 +33,7 @@ async fn a_task_that_ends_or_panics_is_named() {
 
 #[test]
 fn versions_are_written_out() {
-    let build = Build { name: "ksm-x", version: "1.2.3", revision: "abc" };
-    assert_eq!(build.to_string(), "ksm-x 1.2.3 (revision abc)");
+    let build = Build { name: "ksm-x", version: "1.2.3", revision: "abc", date: "2026-01-02T03:04:05Z" };
+    assert_eq!(build.to_string(), "ksm-x 1.2.3 (revision abc, date 2026-01-02T03:04:05Z)");
     assert_eq!(crate::build!().name, "ksm-core");
 }

@@ -36,7 +36,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 const LIMITS: Limits = Limits { grace: DEADLINE, ..Limits::DEFAULT };
 
-const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc" };
+const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc", date: "2026-01-02T03:04:05Z" };
 
 struct Fake {
     plural: &'static str,
@@ -534,7 +534,7 @@ async fn the_landing_page_tells_what_is_served() {
     assert_eq!((page.status, page.header("content-type")), (200, "text/html; charset=utf-8"));
     for expected in [
         "<title>ksm-test</title>",
-        "1.2.3 (revision abc)",
+        "1.2.3 (revision abc, date 2026-01-02T03:04:05Z)",
         "All &lt;resources&gt;",
         "waiting for the first lists",
         "<a href=\"metrics?resources=alphas\">alphas</a><td>2<td>4<td>",

@@ -96,6 +96,7 @@ impl Collector for Identity {
             ("program", build.name),
             ("version", build.version),
             ("revision", build.revision),
+            ("date", build.date),
             ("os", std::env::consts::OS),
             ("arch", std::env::consts::ARCH),
         ];

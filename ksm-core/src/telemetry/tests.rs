@@ -10,7 +10,7 @@ use crate::shard::{Scheme, Shard};
 use crate::store::{ObjectKey, Store};
 use crate::watch::{Filtering, Progress, Shares};
 
-const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc" };
+const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc", date: "2026-01-02T03:04:05Z" };
 
 /// Two namespaces of a resource, the second of which holds two objects.
 fn telemetry() -> Telemetry {
@@ -118,7 +118,7 @@ fn openmetrics_is_ended_and_text_is_not() {
         check(
             &text,
             &[
-                "kube_state_metrics_build_info{program=\"ksm-test\",version=\"1.2.3\",revision=\"abc\",os=\"linux\",arch=\"x86_64\"} 1",
+                "kube_state_metrics_build_info{program=\"ksm-test\",version=\"1.2.3\",revision=\"abc\",date=\"2026-01-02T03:04:05Z\",os=\"linux\",arch=\"x86_64\"} 1",
             ],
         );
         assert!(text.contains("\nprocess_resident_memory_bytes "));

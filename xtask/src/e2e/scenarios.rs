@@ -5,7 +5,9 @@
 pub mod bad_input;
 pub mod compressed;
 pub mod dashboards;
+pub mod deploy;
 pub mod handover;
+pub mod images;
 pub mod manifests;
 pub mod options;
 pub mod outage;

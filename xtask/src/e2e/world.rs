@@ -53,6 +53,12 @@ impl World {
         if arguments.runs(ScenarioName::Manifests) {
             components.extend([&tools::KUSTOMIZE, &tools::PROMTOOL]);
         }
+        if arguments.runs(ScenarioName::Images) {
+            components.push(&tools::REGISTRY);
+        }
+        if arguments.runs(ScenarioName::Deploy) {
+            components.push(&tools::KUBECTL);
+        }
         if arguments.runs(ScenarioName::Overlays) {
             components.extend([&tools::KUBE_CONTROLLER_MANAGER, &tools::KUBE_SCHEDULER, &tools::KWOK]);
             components.extend([&tools::KUSTOMIZE, &tools::PROMETHEUS]);

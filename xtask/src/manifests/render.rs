@@ -36,7 +36,7 @@ impl Kustomize {
 }
 
 /// The documents of a YAML text.
-fn parse(text: &str) -> Result<Vec<Value>> {
+pub fn parse(text: &str) -> Result<Vec<Value>> {
     serde_norway::Deserializer::from_str(text).map(|document| Ok(Value::deserialize(document)?)).collect()
 }
 

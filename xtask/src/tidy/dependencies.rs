@@ -55,7 +55,10 @@ fn bans() -> Vec<Ban> {
         crates: &["tokio", "hyper", "kube", "kube-client"],
         reason: "xtask builds on every cold start and stays small",
     };
-    shipped.into_iter().chain([pure, tools]).collect()
+    // In one build with the binaries it would turn that stack on for them too.
+    let images =
+        Ban { package: "ksm-images", features: &[], crates: TLS, reason: "rustls with ring is the one TLS stack" };
+    shipped.into_iter().chain([pure, tools, images]).collect()
 }
 
 /// Asks cargo for every package's tree.

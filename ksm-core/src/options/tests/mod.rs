@@ -74,7 +74,7 @@ struct Args {
     shard: ShardArgs,
 }
 
-const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc" };
+const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc", date: "2026-01-02T03:04:05Z" };
 
 fn resolve(args: &Args, part: Part) -> Result<Settings, UsageError> {
     Settings::resolve(&args.shared, part, args.shard.shard()?, REGISTRY)
@@ -405,7 +405,7 @@ fn version_and_help_are_printed() {
         Err(Stop::Print(text)) => text,
         _ => panic!("{argument}: not printed"),
     };
-    assert_eq!(printed("version"), "ksm-test 1.2.3 (revision abc)\n");
+    assert_eq!(printed("version"), "ksm-test 1.2.3 (revision abc, date 2026-01-02T03:04:05Z)\n");
     assert_eq!(printed("--version"), printed("version"));
     assert_eq!(printed("-h"), printed("--help"));
     // Lines break where the terminal ends.

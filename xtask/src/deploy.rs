@@ -1,0 +1,120 @@
+//! `cargo xtask deploy`: an overlay into a cluster, with a diff shown first.
+//!
+//! Invariant: the API server has tried every object before anything is asked or changed, so what it rejects changes
+//! nothing; and nothing changes without `--yes` or a yes at a terminal.
+
+mod kubectl;
+mod overlay;
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+use serde_json::Value;
+
+use self::kubectl::{Kubectl, Server};
+use self::overlay::{Objects, Workload};
+use crate::cli::DeployArgs;
+use crate::interrupt;
+use crate::process::Scratch;
+use crate::progress::Progress;
+
+/// Runs the command.
+pub fn run(arguments: &DeployArgs) -> Result<()> {
+    let folder = overlay::find(&arguments.overlay)?;
+    let kubectl = Kubectl::new()?;
+    let server = kubectl.server(arguments.context.as_deref())?;
+    let mut objects = Objects::parse(&kubectl.render(&folder)?)?;
+    if let Some(images) = &arguments.images {
+        objects.set_images(images)?;
+    }
+    objects.check_images(&arguments.overlay)?;
+    let scratch = Scratch::new("ksm-deploy", false)?;
+
+    let missing = missing_namespaces(&server, &objects)?;
+    let (present, new) = objects.split(&missing);
+    let trial = [present.clone(), overlay::in_stand_in_namespace(&new)].concat();
+    server.try_out(&scratch, &trial)?;
+    let difference = server.diff(&scratch, &present, arguments.force_conflicts)?;
+    print!("{difference}");
+    for object in &new {
+        print!("{}", overlay::as_new(object)?);
+    }
+    if difference.is_empty() && new.is_empty() {
+        println!("nothing to change in {}", server.context);
+    } else {
+        confirm(&server.context, arguments.yes)?;
+        // Namespaces come first in what kustomize renders, and `present` keeps its order.
+        print!("{}", server.apply(&scratch, &[present, new].concat(), arguments.force_conflicts)?);
+    }
+    if arguments.no_wait {
+        return Ok(());
+    }
+    wait_for_rollout(&server, &scratch, &objects.workloads(), Duration::from_secs(arguments.timeout))
+}
+
+/// The namespaces of objects that the cluster has not. Those that the overlay does not make either are an error.
+fn missing_namespaces(server: &Server, objects: &Objects) -> Result<Vec<String>> {
+    let mut missing = Vec::new();
+    for namespace in objects.namespaces() {
+        if !server.has_namespace(&namespace)? {
+            ensure!(
+                objects.makes_namespace(&namespace),
+                "{} has no namespace {namespace}, and the overlay makes none: run `kubectl create namespace {namespace}`",
+                server.context
+            );
+            missing.push(namespace);
+        }
+    }
+    Ok(missing)
+}
+
+/// Asks at the terminal, unless `yes` is given.
+fn confirm(context: &str, yes: bool) -> Result<()> {
+    if yes {
+        return Ok(());
+    }
+    let input = std::io::stdin();
+    ensure!(input.is_terminal(), "nothing is applied: this is no terminal to ask at; --yes applies without asking");
+    eprint!("apply this to {context}? [y/N] ");
+    std::io::stderr().flush()?;
+    // On a thread of its own, so that Ctrl-C is seen while it waits.
+    let (answered, answer) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = input.lock().read_line(&mut line);
+        let _ = answered.send(read.map(|_| line));
+    });
+    let line = loop {
+        match answer.recv_timeout(Duration::from_millis(50)) {
+            Ok(line) => break line?,
+            Err(RecvTimeoutError::Timeout) => interrupt::check()?,
+            Err(RecvTimeoutError::Disconnected) => bail!("nothing is applied: the answer cannot be read"),
+        }
+    };
+    ensure!(matches!(line.trim().to_lowercase().as_str(), "y" | "yes"), "nothing is applied");
+    Ok(())
+}
+
+fn wait_for_rollout(server: &Server, scratch: &Scratch, workloads: &[Workload], limit: Duration) -> Result<()> {
+    let deadline = Instant::now() + limit;
+    for workload in workloads {
+        let progress = Progress::start(format!("rolling out {workload}"));
+        let said = server.rollout(scratch, workload, deadline, &progress)?;
+        if let Some(last) = said {
+            bail!(
+                "{workload} is not rolled out after {} s ({last}); `kubectl --namespace {} describe pods` says why",
+                limit.as_secs(),
+                workload.namespace
+            );
+        }
+        progress.done("");
+    }
+    Ok(())
+}
+
+/// Objects as one list.
+fn list(items: &[Value]) -> Value {
+    serde_json::json!({"apiVersion": "v1", "kind": "List", "items": items})
+}
