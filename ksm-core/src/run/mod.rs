@@ -148,6 +148,7 @@ async fn run(
     let pages = TelemetryPages { live: Arc::clone(&live), telemetry: telemetry_state };
     let pages = Profiling::new(pages, manner.profiler);
     servers.spawn(telemetry.serve(Arc::new(pages), stopped));
+    tokio::spawn(forget_start(Arc::clone(&live)));
 
     loop {
         tokio::select! {
@@ -187,6 +188,14 @@ async fn run(
     }
     info!("stopped");
     Ok(())
+}
+
+/// Once everything is listed, lets go of what only starting needed.
+async fn forget_start(live: Arc<Live>) {
+    while !live.load().catalogue.is_ready() {
+        tokio::time::sleep(READINESS_PAUSE).await;
+    }
+    memory::forget_start();
 }
 
 /// Waits until the lists of a deployment are complete; for ever without one.
