@@ -29,28 +29,28 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 struct StatefulSet {
     metadata: ObjectMeta,
     spec: Spec,
-    status: Status,
+    status: Option<Status>,
 }
 
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct Spec {
     replicas: Option<i32>,
-    ordinals: Ordinals,
+    ordinals: Option<Ordinals>,
 }
 
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct Ordinals {
-    start: i32,
+    start: Option<i32>,
 }
 
 #[derive(Clone, Debug, Default, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Status {
-    observed_generation: i64,
-    replicas: i32,
-    ready_replicas: i32,
+    observed_generation: Option<i64>,
+    replicas: Option<i32>,
+    ready_replicas: Option<i32>,
 }
 
 impl kube::Resource for StatefulSet {
@@ -117,14 +117,16 @@ impl Seen {
 
     fn of(set: &StatefulSet, ordinal: u32) -> Self {
         let count = |number: i32| u32::try_from(number).unwrap_or(0);
+        let first = set.spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).map_or(0, count);
+        let status = set.status.as_ref();
         let generation = set.metadata.generation.unwrap_or(0);
         Self {
             // Below the first one: a pod that is to go, as one past the last is.
-            ordinal: ordinal.checked_sub(count(set.spec.ordinals.start)).unwrap_or(u32::MAX),
+            ordinal: ordinal.checked_sub(first).unwrap_or(u32::MAX),
             total: set.spec.replicas.map_or(1, count),
-            replicas: count(set.status.replicas),
-            ready: count(set.status.ready_replicas),
-            current: set.status.observed_generation >= generation,
+            replicas: status.and_then(|status| status.replicas).map_or(0, count),
+            ready: status.and_then(|status| status.ready_replicas).map_or(0, count),
+            current: status.and_then(|status| status.observed_generation).unwrap_or(0) >= generation,
             edition: (set.metadata.uid.clone().unwrap_or_default(), generation),
         }
     }
@@ -312,8 +314,14 @@ mod tests {
         assert_eq!(place(7), (2, 3));
         assert_eq!(place(8), (3, 3));
         assert_eq!(place(4), (u32::MAX, 3), "below the first is out of the set");
-        let unset = seen(json!({"spec": {}}), 0);
-        assert_eq!((unset.ordinal, unset.total), (0, 1));
+        for unset in [
+            json!({"spec": {}}),
+            json!({"spec": {"replicas": null, "ordinals": null}, "status": null}),
+            json!({"spec": {"ordinals": {}}, "status": {"readyReplicas": null, "observedGeneration": null}}),
+        ] {
+            let unset = seen(unset, 0);
+            assert_eq!((unset.ordinal, unset.total, unset.ready), (0, 1, 0));
+        }
     }
 
     #[test]
