@@ -28,7 +28,7 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(10);
 #[serde(default)]
 struct StatefulSet {
     metadata: ObjectMeta,
-    spec: Spec,
+    spec: Option<Spec>,
     status: Option<Status>,
 }
 
@@ -117,13 +117,14 @@ impl Seen {
 
     fn of(set: &StatefulSet, ordinal: u32) -> Self {
         let count = |number: i32| u32::try_from(number).unwrap_or(0);
-        let first = set.spec.ordinals.as_ref().and_then(|ordinals| ordinals.start).map_or(0, count);
+        let spec = set.spec.as_ref();
+        let first = spec.and_then(|spec| spec.ordinals.as_ref()?.start).map_or(0, count);
         let status = set.status.as_ref();
         let generation = set.metadata.generation.unwrap_or(0);
         Self {
             // Below the first one: a pod that is to go, as one past the last is.
             ordinal: ordinal.checked_sub(first).unwrap_or(u32::MAX),
-            total: set.spec.replicas.map_or(1, count),
+            total: spec.and_then(|spec| spec.replicas).map_or(1, count),
             replicas: status.and_then(|status| status.replicas).map_or(0, count),
             ready: status.and_then(|status| status.ready_replicas).map_or(0, count),
             current: status.and_then(|status| status.observed_generation).unwrap_or(0) >= generation,
@@ -316,6 +317,7 @@ mod tests {
         assert_eq!(place(4), (u32::MAX, 3), "below the first is out of the set");
         for unset in [
             json!({"spec": {}}),
+            json!({"spec": null}),
             json!({"spec": {"replicas": null, "ordinals": null}, "status": null}),
             json!({"spec": {"ordinals": {}}, "status": {"readyReplicas": null, "observedGeneration": null}}),
         ] {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, UNIX_EPOCH};
 
 use futures::future::BoxFuture;
@@ -21,9 +22,42 @@ const HANDLER: &str = "perf_signal_handler";
 /// The sampling takes no more frames than this.
 const SAMPLING: usize = 4;
 
+/// Whether this process has that table already.
+static TABLE_IS_THERE: AtomicBool = AtomicBool::new(false);
+
+/// What the first profile takes, and the process keeps: a table of the sampler's, of a fixed size.
+const TABLE_BYTES: u64 = 144 << 20;
+
+/// Where a process in a container finds how much memory it may use and does use (cgroup v2, then v1).
+const LIMIT_AND_USE: [[&str; 2]; 2] = [
+    ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"],
+    ["/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"],
+];
+
+/// Why there is no room for a profile: being killed for it would be worse than having none.
+fn no_room() -> Option<String> {
+    let number = |path: &str| std::fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let read = |[limit, used]: [&str; 2]| Some((number(limit)?, number(used)?));
+    let (limit, used) = LIMIT_AND_USE.into_iter().find_map(read)?;
+    lacking(limit, used)
+}
+
+fn lacking(limit: u64, used: u64) -> Option<String> {
+    (limit.saturating_sub(used) < TABLE_BYTES).then(|| {
+        let [limit, used, table] = [limit, used, TABLE_BYTES].map(|bytes| bytes >> 20);
+        format!("a profile takes {table} MiB, and of the limit of {limit} MiB {used} MiB are in use: raise the limit")
+    })
+}
+
 /// Profiles for that long. The guard in it ends the sampling, also if nobody waits for the profile any more.
 pub fn cpu_profile(time: Duration) -> BoxFuture<'static, Result<Vec<u8>, String>> {
     Box::pin(async move {
+        if !TABLE_IS_THERE.load(Ordering::Relaxed)
+            && let Some(lacking) = no_room()
+        {
+            return Err(lacking);
+        }
+        TABLE_IS_THERE.store(true, Ordering::Relaxed);
         let guard = ProfilerGuardBuilder::default().frequency(FREQUENCY).build().map_err(|error| error.to_string())?;
         tokio::time::sleep(time).await;
         let profile = spawn_blocking(move || {
@@ -248,9 +282,17 @@ struct Function {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
+
+    #[test]
+    fn a_profile_that_would_go_past_the_limit_is_not_taken() {
+        assert_eq!(lacking(512 << 20, 100 << 20), None);
+        assert_eq!(lacking(u64::MAX, 100 << 20), None);
+        let said = lacking(64 << 20, 20 << 20).unwrap();
+        assert_eq!(said, "a profile takes 144 MiB, and of the limit of 64 MiB 20 MiB are in use: raise the limit");
+        assert!(lacking(64 << 20, 80 << 20).is_some());
+    }
 
     #[test]
     fn code_is_found_among_mappings() {

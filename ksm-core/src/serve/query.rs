@@ -48,20 +48,28 @@ impl ScrapePart {
 }
 
 impl Selection {
-    /// Reads the query of a URL; parameters it does not know and broken escapes are passed over.
+    /// Reads the query of a URL; other parameters than `part` are passed over where they are
+    /// unknown or their escapes are broken.
     ///
     /// # Errors
     /// A part that cannot be: serving the whole instead would double every series.
     pub(super) fn parse(query: Option<&str>) -> Result<Self, BadQuery> {
         let mut selection = Self::default();
-        for parameter in query.unwrap_or_default().split('&').filter(|parameter| !parameter.contains(';')) {
+        for parameter in query.unwrap_or_default().split('&') {
             let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-            let (Some(name), Some(value)) = (decode(name), decode(value)) else { continue };
+            let Some(name) = decode(name) else { continue };
+            let value = decode(value).filter(|_| !parameter.contains(';'));
+            if name == "part" && value.is_none() {
+                return Err(BadQuery(format!("{parameter:?} has a broken escape or a semicolon")));
+            }
+            let Some(value) = value else { continue };
             let set = match name.as_ref() {
                 "resources" => &mut selection.included,
                 "exclude_resources" => &mut selection.excluded,
                 "part" => {
-                    selection.part = Some(ScrapePart::parse(&value)?);
+                    if selection.part.replace(ScrapePart::parse(&value)?).is_some() {
+                        return Err(BadQuery("part is given twice".to_owned()));
+                    }
                     continue;
                 }
                 _ => continue,
@@ -164,6 +172,9 @@ mod tests {
 
     #[test]
     fn a_part_that_cannot_be_is_refused() {
+        for broken in ["part=%", "part=1%2", "part=1%zz3", "part=1/3;x", "part=1/3&part=1/3", "part=1/3&part=2/3"] {
+            assert!(Selection::parse(Some(broken)).is_err(), "{broken}");
+        }
         for part in ["", "1", "0/4", "5/4", "1/0", "-1/4", "a/b", "1/4/2", "1/99999999999"] {
             let error = Selection::parse(Some(&format!("part={part}"))).unwrap_err();
             assert!(error.to_string().contains("as in part=1/4"), "{part}: {error}");

@@ -234,6 +234,8 @@ async fn connection(
     let mut builder = http1::Builder::new();
     // Our own limits tell a header that trickles in from a connection that rests.
     let builder = builder.header_read_timeout(None).max_header_size(HEADER_BYTES).max_buf_size(4 * HEADER_BYTES);
+    // A client may have nothing more to say and still wait for its answer.
+    let builder = builder.half_close(true);
     let mut connection = pin!(builder.serve_connection(io, service));
     let mut sleep = pace.sleep();
     let mut stopped = pin!(async move { drop(stop.wait_for(|stop| *stop).await) });

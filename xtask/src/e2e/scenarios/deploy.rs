@@ -63,7 +63,7 @@ impl Deploy {
     }
 
     fn command(&self, overlay: &str, arguments: &[&str]) -> Result<Command> {
-        let mut command = Command::new(std::env::current_exe().context("xtask has a path")?);
+        let mut command = Command::new(own_path()?);
         command.args(["deploy", "--overlay", overlay]).args(arguments);
         command.env("KUBECONFIG", &self.kubeconfig).env("PATH", &self.path);
         Ok(command)
@@ -259,4 +259,12 @@ fn fail(mut command: Command) -> Result<String> {
     let lines: Vec<&str> = log.lines().filter(|line| line.starts_with("error")).collect();
     let [line] = lines.as_slice() else { bail!("{} lines with an error, want one; it said:\n{log}", lines.len()) };
     Ok((*line).to_owned())
+}
+
+/// Where this program is. While it runs, cargo may have put the same program built for another selection in its place,
+/// and then the system says that it was deleted.
+fn own_path() -> Result<PathBuf> {
+    let path = std::env::current_exe().context("xtask has a path")?;
+    let known = path.to_str().and_then(|path| path.strip_suffix(" (deleted)")).map(PathBuf::from);
+    Ok(known.filter(|known| known.is_file()).unwrap_or(path))
 }
