@@ -28,6 +28,19 @@ async fn gzip_and_plain_bodies_say_the_same() {
 }
 
 #[tokio::test]
+async fn a_client_that_is_done_asking_is_sent_the_whole_answer() {
+    let running = Running::start(large(), LIMITS).await;
+    let whole = running.get("/metrics").await.body;
+    let mut client = running.connect().await;
+    client.send("GET", "/metrics", "connection: close\r\n").await;
+    client.stream.shutdown().await.unwrap();
+    client.head().await;
+    let mut body = String::new();
+    timeout(DEADLINE, client.stream.read_to_string(&mut body)).await.expect("the body ends").unwrap();
+    assert!(body == whole, "{} of {} bytes", body.len(), whole.len());
+}
+
+#[tokio::test]
 async fn gzip_is_sent_to_nobody_unless_switched_on() {
     let running = Running::start_with(small(), LIMITS, false, MetricsPages::new).await;
     let plain = running.get("/metrics").await.body;
