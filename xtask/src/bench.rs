@@ -27,7 +27,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use ksm_core::resources;
 
 pub use self::plan::Section;
@@ -64,7 +64,11 @@ pub fn run(arguments: &BenchArgs) -> Result<()> {
     let mut bench =
         Bench { programs, scratch, plan, results: Results { machine, ..Results::default() }, failures: Vec::new() };
     bench.run_all()?;
-    let Bench { results, failures, .. } = bench;
+    let Bench { mut results, failures, .. } = bench;
+    let folder = output_folder(arguments);
+    if let Some(folder) = folder.as_deref().filter(|_| arguments.add) {
+        results.add(earlier(&results, folder)?);
+    }
 
     for table in report::tables(&results) {
         println!("{}", table.text());
@@ -73,7 +77,7 @@ pub fn run(arguments: &BenchArgs) -> Result<()> {
     if !goals.is_empty() {
         println!("{}", report::goal_table(&goals).text());
     }
-    if let Some(folder) = output_folder(arguments) {
+    if let Some(folder) = folder {
         write(&results, &folder)?;
         println!("benchmarks.md, benchmarks.json and benchmarks.svg are in {}", folder.display());
     }
@@ -191,6 +195,23 @@ fn all_resources() -> String {
 fn output_folder(arguments: &BenchArgs) -> Option<PathBuf> {
     let whole = arguments.only.is_empty() && arguments.sizes.is_empty() && !arguments.quick && !arguments.real;
     arguments.out.clone().or_else(|| whole.then(|| cargo::workspace_root().join("docs")))
+}
+
+/// What an earlier run has left in the folder.
+///
+/// # Errors
+/// There is none, or it is of another machine or reference, so that figures would not belong together.
+fn earlier(results: &Results, folder: &Path) -> Result<Results> {
+    let path = folder.join("benchmarks.json");
+    let text = fs::read_to_string(&path).with_context(|| format!("--add: cannot read {}", path.display()))?;
+    let earlier: Results = serde_json::from_str(&text).with_context(|| format!("--add: {}", path.display()))?;
+    let of = |it: &Machine| (it.processor.clone(), it.cores, it.reference.clone(), it.server.clone());
+    ensure!(
+        of(&earlier.machine) == of(&results.machine),
+        "--add: {} is of another machine or reference: run everything anew",
+        path.display()
+    );
+    Ok(earlier)
 }
 
 fn write(results: &Results, folder: &Path) -> Result<()> {

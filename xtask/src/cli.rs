@@ -191,6 +191,9 @@ pub struct BenchArgs {
     /// Write benchmarks.md, .json and .svg here [default: docs, of a whole run only]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Keep what this run does not measure of the figures that are in --out
+    #[arg(long, requires = "out")]
+    pub add: bool,
     /// Keep logs and data of the run
     #[arg(long)]
     pub keep: bool,

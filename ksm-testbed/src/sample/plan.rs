@@ -1,5 +1,6 @@
 //! What a sample cluster consists of, before any object is made: nodes, workloads, and pods with their states.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use fastrand::Rng;
@@ -141,6 +142,8 @@ pub(crate) struct Plan {
     pub(crate) pods: Vec<PodPlan>,
     rng: Rng,
     deployment_pods: usize,
+    /// Of pods whose names end at random, as thousands of them would else meet by chance.
+    names: HashSet<String>,
 }
 
 impl Plan {
@@ -152,6 +155,7 @@ impl Plan {
             pods: Vec::with_capacity(options.pods),
             rng: random("sample", options.seed),
             deployment_pods: 0,
+            names: HashSet::new(),
         };
         plan.add_nodes(options.nodes.max(1));
         let nodes = plan.nodes.len();
@@ -253,8 +257,8 @@ impl Plan {
         };
         let state = if state == State::Running && !self.nodes[node].ready { State::Unknown } else { state };
         let name = match kind {
-            WorkloadKind::Deployment { replica_set, .. } => format!("{replica_set}-{}", self.suffix()),
-            WorkloadKind::DaemonSet | WorkloadKind::Job { .. } => format!("{workload}-{}", self.suffix()),
+            WorkloadKind::Deployment { replica_set, .. } => self.free_name(replica_set),
+            WorkloadKind::DaemonSet | WorkloadKind::Job { .. } => self.free_name(workload),
             WorkloadKind::StatefulSet => format!("{workload}-{ordinal}"),
             WorkloadKind::Static => format!("{workload}-{}", self.nodes[node].name),
             WorkloadKind::Bare => workload.to_owned(),
@@ -304,6 +308,16 @@ impl Plan {
         };
         let cron_job = self.rng.bool().then(|| (String::new(), uuid(&mut self.rng)));
         WorkloadKind::Job { outcome, cron_job }
+    }
+
+    /// A name that no pod has yet.
+    fn free_name(&mut self, stem: &str) -> String {
+        loop {
+            let name = format!("{stem}-{}", self.suffix());
+            if self.names.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 
     fn suffix(&mut self) -> String {

@@ -47,6 +47,13 @@ fn a_stamped_pod_is_the_pod_encoded_by_itself() {
 }
 
 #[test]
+fn no_two_of_a_hundred_thousand_pods_share_a_name() {
+    let plan = Plan::new(&SampleOptions::new(100_000, 1));
+    let names: BTreeSet<&str> = plan.pods.iter().map(|pod| pod.name.as_str()).collect();
+    assert_eq!((plan.pods.len(), names.len()), (100_000, 100_000));
+}
+
+#[test]
 fn names_and_uids_are_unique_and_pods_have_a_real_size() {
     let cluster = Cluster::sample(&SampleOptions::new(2000, 1));
     let mut uids = BTreeSet::new();

@@ -59,7 +59,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 }
 
 /// How long each of some scrapes took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
     /// How many there were.
     pub scrapes: u64,

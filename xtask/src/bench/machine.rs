@@ -7,13 +7,13 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::usage::kilobytes;
 use crate::{cargo, tools};
 
 /// What figures depend on.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     /// The day of the run (UTC), `YYYY-MM-DD`.
     pub date: String,

@@ -10,7 +10,7 @@ use super::subject::ScrapeCost;
 use super::usage::Memory;
 
 /// One run. Sections that were not run are empty.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Results {
     /// Where and with what.
     pub machine: Machine,
@@ -31,6 +31,26 @@ pub struct Results {
 }
 
 impl Results {
+    /// Takes over from an earlier run what this one has not measured.
+    pub fn add(&mut self, earlier: Self) {
+        let measured =
+            |size: &SizeResult| self.sizes.iter().any(|own| (own.pods, own.pods_only) == (size.pods, size.pods_only));
+        let sizes: Vec<SizeResult> = earlier.sizes.into_iter().filter(|size| !measured(size)).collect();
+        self.sizes.extend(sizes);
+        self.sizes.sort_by_key(|size| (size.pods, !size.pods_only));
+        fn or_earlier<T>(own: &mut Vec<T>, earlier: Vec<T>) {
+            if own.is_empty() {
+                *own = earlier;
+            }
+        }
+        or_earlier(&mut self.churn, earlier.churn);
+        or_earlier(&mut self.prometheus, earlier.prometheus);
+        or_earlier(&mut self.node, earlier.node);
+        or_earlier(&mut self.binaries, earlier.binaries);
+        self.relist = self.relist.take().or(earlier.relist);
+        self.shards = self.shards.take().or(earlier.shards);
+    }
+
     /// The start and scrapes of so many pods, pods only.
     pub fn size(&self, pods: u32) -> Option<&SizeResult> {
         self.sizes.iter().find(|size| size.pods == pods && size.pods_only)
@@ -43,7 +63,7 @@ impl Results {
 }
 
 /// Start and scrapes of one cluster: medians over rounds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SizeResult {
     /// Pods in the cluster.
     pub pods: u32,
@@ -93,7 +113,7 @@ impl Life {
 }
 
 /// A cluster that changes.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChurnResult {
     /// Pods in the cluster.
     pub pods: u32,
@@ -104,7 +124,7 @@ pub struct ChurnResult {
 }
 
 /// One side on a cluster that changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Churn {
     /// Seconds between two scrapes of the first pass.
     pub interval_seconds: f64,
@@ -125,7 +145,7 @@ pub struct Churn {
 }
 
 /// Lists that must be read anew.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RelistResult {
     /// Pods in the cluster.
     pub pods: u32,
@@ -134,7 +154,7 @@ pub struct RelistResult {
 }
 
 /// One side through relists.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Relists {
     /// Seconds from the 410 until the program rests again, pauses included: median.
     pub seconds: f64,
@@ -157,7 +177,7 @@ pub struct Relists {
 }
 
 /// What a Prometheus server says about its targets.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PrometheusResult {
     /// Who was scraped, and how.
     pub target: String,
@@ -180,7 +200,7 @@ pub struct PrometheusResult {
 }
 
 /// One node's pods.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct NodeResult {
     /// Pods of the node.
     pub pods: usize,
@@ -189,7 +209,7 @@ pub struct NodeResult {
 }
 
 /// One side for one node.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct NodeShare {
     /// Memory after the time below.
     pub memory: Memory,
@@ -202,7 +222,7 @@ pub struct NodeShare {
 }
 
 /// What shards read from an API server that filters for them.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShardsResult {
     /// Pods in the cluster.
     pub pods: u32,
