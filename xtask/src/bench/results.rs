@@ -231,3 +231,27 @@ pub struct ShardsResult {
     /// Bytes that each shard of a set reads.
     pub sets: Vec<Vec<u64>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size(pods: u32, rounds: usize) -> SizeResult {
+        SizeResult { pods, pods_only: true, rounds, lives: Pair { ours: Life::default(), reference: Life::default() } }
+    }
+
+    #[test]
+    fn what_a_run_has_not_measured_is_taken_over_and_what_it_has_is_not() {
+        let binaries = |bytes| vec![("ksm-node".to_owned(), bytes)];
+        let earlier =
+            Results { sizes: vec![size(1000, 3), size(50_000, 3)], binaries: binaries(1), ..Results::default() };
+        let mut results = Results { sizes: vec![size(10_000, 1), size(1000, 1)], ..Results::default() };
+        results.add(earlier.clone());
+        let sizes: Vec<_> = results.sizes.iter().map(|size| (size.pods, size.rounds)).collect();
+        assert_eq!(sizes, [(1000, 1), (10_000, 1), (50_000, 3)]);
+        assert_eq!(results.binaries, binaries(1));
+        let mut newer = Results { binaries: binaries(2), ..Results::default() };
+        newer.add(earlier);
+        assert_eq!(newer.binaries, binaries(2));
+    }
+}
