@@ -37,8 +37,8 @@ const STEPS: [Step; 6] = [
     Step { name: "inflate", what: "the plain body of 260 pods", budget: BUDGETS[5] },
 ];
 
-/// Thousands of instructions.
-const BUDGETS: [u64; 6] = [58_700, 173_000, 67_500, 22_500, 217_000, 17_500];
+/// Thousands of instructions. Packing is our own code, which this profile hardly optimises.
+const BUDGETS: [u64; 6] = [61_700, 198_500, 71_400, 27_200, 241_000, 18_300];
 
 /// Runs the command.
 pub fn run() -> Result<()> {

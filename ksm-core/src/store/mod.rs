@@ -32,11 +32,11 @@ use self::objects::{Objects, Pass};
 use self::published::Published;
 use crate::resource::Rendered;
 
-/// Changes that readers were not shown yet may take this much; with more, they are packed though nobody reads.
+/// Changes that readers were not shown yet may take this much; with more, they are packed.
 const UNSHOWN_BYTES: usize = 8 * 1024 * 1024;
 
 /// The same as a part of all plain text, for sets in which the figure above is little.
-const UNSHOWN_PART: u64 = 16;
+const UNSHOWN_PART: u64 = 32;
 
 /// The objects of one list/watch, and what readers see of them.
 pub struct Store {
@@ -126,9 +126,16 @@ impl Store {
         self.objects.is_plain()
     }
 
-    /// Whether so much waits to be packed that it should be published though nobody asks.
+    /// Whether what readers were not shown yet takes so much that it is time to [pack it](Self::relieve).
     pub fn is_swollen(&self) -> bool {
         self.changed && self.objects.unshown_bytes() > self.unshown_limit
+    }
+
+    /// Packs what readers were not shown yet, which costs far less than showing it to them. Returns false if that still
+    /// leaves so much that it should be published though nobody asks.
+    pub fn relieve(&mut self) -> bool {
+        self.objects.pack_unshown();
+        self.objects.unshown_bytes() <= self.unshown_limit / 2
     }
 
     /// Shows readers every change so far, in one step. Takes processor time in proportion to the blocks that changed.

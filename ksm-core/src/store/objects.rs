@@ -258,8 +258,8 @@ impl Objects {
         self.unshown
     }
 
-    /// Packs what is full and quiet while there is more plain text than a set may have; for sets under construction,
-    /// which no reader sees.
+    /// Packs what is full, quiet or not, while there is more plain text than a set may have; what readers see stays as it
+    /// is.
     pub(super) fn seal_full(&mut self, shop: &mut Workshop) {
         let mut plain = self.hot_bytes();
         for held in self.blocks.values_mut() {
@@ -270,6 +270,23 @@ impl Objects {
             if hot.is_full() && hot.is_sealable() && hot.len() > 0 {
                 plain -= hot.bytes();
                 *held = Held::Sealed(Sealed::seal(hot, self.families, self.seed, shop));
+            }
+        }
+    }
+
+    /// Packs what readers were not shown yet, as far as it is worth it; what they see stays as it is.
+    pub(super) fn pack_unshown(&mut self) {
+        let mut shop = Workshop::default();
+        self.seal_full(&mut shop);
+        self.unshown = 0;
+        for held in self.blocks.values_mut() {
+            match held {
+                Held::Hot(hot) if hot.is_quiet() => {}
+                Held::Hot(hot) => self.unshown += hot.bytes(),
+                Held::Sealed(sealed) => {
+                    sealed.pack_waiting(&mut shop);
+                    self.unshown += sealed.waiting_bytes();
+                }
             }
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::block::{Block, ObjectText, Packer, TextReader};
+use super::block::{Block, ObjectText, Packed, Packer, TextReader};
 use super::hot::Hot;
 use super::objects::ObjectKey;
 use crate::resource::Rendered;
@@ -31,6 +31,8 @@ pub(super) struct Sealed {
     lines: Box<[u16]>,
     live: u64,
     waiting: Vec<Waiting>,
+    /// Older waiting changes.
+    batches: Vec<Batch>,
     waiting_bytes: usize,
 }
 
@@ -47,6 +49,37 @@ struct WaitingFamily {
     family: u16,
     lines: u16,
     text: Box<[u8]>,
+}
+
+/// Waiting changes, packed, since there were many or they waited for long.
+#[derive(Debug)]
+struct Batch {
+    /// Ordered by family, then slot.
+    changes: Box<[BatchChange]>,
+    /// Their text as one family.
+    text: Packed,
+}
+
+#[derive(Debug)]
+struct BatchChange {
+    family: u16,
+    lines: u16,
+    length: u32,
+    slot: u8,
+}
+
+impl WaitingFamily {
+    /// What it takes, about.
+    fn bytes(&self) -> usize {
+        self.text.len() + size_of::<Self>()
+    }
+}
+
+impl Batch {
+    /// What it takes, about.
+    fn bytes(&self) -> usize {
+        self.text.piece(0).data.len() + size_of_val(&*self.changes)
+    }
 }
 
 /// What folding and sealing need; to be used again.
@@ -91,6 +124,7 @@ impl Sealed {
             lines: lines.into(),
             live,
             waiting: Vec::new(),
+            batches: Vec::new(),
             waiting_bytes: 0,
         }
     }
@@ -105,7 +139,7 @@ impl Sealed {
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+        !self.waiting.is_empty() || !self.batches.is_empty()
     }
 
     /// Bytes that its waiting changes take, about.
@@ -173,23 +207,72 @@ impl Sealed {
     }
 
     fn wait(&mut self, slot: u8, family: usize, lines: u16, text: &[u8]) {
-        let cost = |text: &[u8]| text.len() + size_of::<WaitingFamily>();
         let family = u16::try_from(family).expect("a resource has far fewer families");
         let mut bytes = self.waiting_bytes;
         let families = &mut self.change(slot).families;
         let new = WaitingFamily { family, lines, text: text.into() };
+        bytes += new.bytes();
         match families.binary_search_by_key(&family, |waiting| waiting.family) {
-            Ok(at) => {
-                bytes -= cost(&families[at].text);
-                families[at] = new;
-            }
+            Ok(at) => bytes -= std::mem::replace(&mut families[at], new).bytes(),
             Err(at) => families.insert(at, new),
         }
-        self.waiting_bytes = bytes + cost(text);
+        self.waiting_bytes = bytes;
+    }
+
+    /// Packs the waiting changes, which then take a fraction of their bytes; what readers see stays as it is.
+    pub(super) fn pack_waiting(&mut self, shop: &mut Workshop) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let waiting = std::mem::take(&mut self.waiting);
+        let families = waiting.iter().flat_map(|of| of.families.iter().map(|change| (change, of.slot)));
+        let mut changes: Vec<(&WaitingFamily, u8)> = families.collect();
+        changes.sort_unstable_by_key(|&(change, slot)| (change.family, slot));
+        shop.new.clear();
+        for (change, _) in &changes {
+            shop.new.extend_from_slice(&change.text);
+            self.waiting_bytes -= change.bytes();
+        }
+        shop.packer.push(&shop.new, 0);
+        let changes = changes.into_iter().map(|(change, slot)| BatchChange {
+            family: change.family,
+            lines: change.lines,
+            length: u32::try_from(change.text.len()).expect("what is sealed is far below 4 GiB"),
+            slot,
+        });
+        let batch = Batch { changes: changes.collect(), text: shop.packer.finish() };
+        self.waiting_bytes += batch.bytes();
+        self.batches.push(batch);
+    }
+
+    /// Makes all waiting changes plain again.
+    fn unpack_waiting(&mut self, shop: &mut Workshop) {
+        if self.batches.is_empty() {
+            return;
+        }
+        let newer = std::mem::take(&mut self.waiting);
+        self.waiting_bytes = 0;
+        for batch in std::mem::take(&mut self.batches) {
+            shop.old.resize(batch.text.length(0), 0);
+            batch.text.read(0, &mut shop.reader, &mut shop.old);
+            let mut rest = &*shop.old;
+            for change in &batch.changes {
+                let text;
+                (text, rest) = rest.split_at(change.length as usize);
+                self.wait(change.slot, usize::from(change.family), change.lines, text);
+            }
+        }
+        for of in newer {
+            self.change(of.slot);
+            for change in of.families {
+                self.wait(of.slot, usize::from(change.family), change.lines, &change.text);
+            }
+        }
     }
 
     /// Puts the waiting changes into the packed text. Families without a change are copied as they are.
     pub(super) fn fold(&mut self, shop: &mut Workshop) {
+        self.unpack_waiting(shop);
         let (families, slots) = (self.families(), self.keys.len());
         let packed = self.block.packed();
         let mut lines = std::mem::take(&mut self.lines);
@@ -234,7 +317,8 @@ impl Sealed {
     }
 
     /// Takes it apart: its objects as they are to be, waiting changes included.
-    pub(super) fn unseal(&self, shop: &mut Workshop) -> Vec<(ObjectKey, Arc<ObjectText>)> {
+    pub(super) fn unseal(&mut self, shop: &mut Workshop) -> Vec<(ObjectKey, Arc<ObjectText>)> {
+        self.unpack_waiting(shop);
         let (families, slots) = (self.families(), self.keys.len());
         let mut rendered: Vec<Rendered> = vec![Rendered::default(); slots];
         let mut starts = Vec::with_capacity(slots + 1);

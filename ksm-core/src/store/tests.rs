@@ -176,9 +176,52 @@ fn what_waits_is_bounded_though_nobody_reads() {
         store.apply(key(object), &three([&big, "", ""]));
     }
     assert!(store.is_swollen());
+    assert!(store.relieve(), "text like this packs to a fraction");
+    assert!(!store.is_swollen());
+    assert_eq!(store.reader().snapshot().objects(), 0, "readers are shown nothing by that");
+    store.publish();
+    assert_eq!(sealed_blocks(&store.reader().snapshot()), 2, "quiet or not");
+    for value in 0..4 {
+        for object in 0..BLOCK_OBJECTS as u16 * 2 {
+            store.apply(key(object), &three([&format!("x {value}\n").repeat(30_000), "", ""]));
+        }
+        assert!(store.is_swollen());
+        assert!(store.relieve());
+        assert!(!store.is_swollen() && store.is_changed());
+    }
+    assert_eq!(text(&store.reader().snapshot(), 0), big.repeat(BLOCK_OBJECTS * 2));
+    store.publish();
+    assert_eq!(text(&store.reader().snapshot(), 0), "x 3\n".repeat(30_000).repeat(BLOCK_OBJECTS * 2));
+}
+
+/// Lines of which no two are alike, `bytes` of them.
+fn noise(seed: u64, bytes: usize) -> String {
+    let mut state = seed;
+    let mut out = String::new();
+    while out.len() < bytes {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+        out += &format!("{:016x}\n", state ^ state >> 29);
+    }
+    out
+}
+
+#[test]
+fn what_does_not_pack_is_shown_though_nobody_asks() {
+    let mut store = sealing_store();
+    for object in 0..BLOCK_OBJECTS as u16 * 2 {
+        store.apply(key(object), &three([&noise(object.into(), 128 * 1024), "", ""]));
+    }
+    store.publish();
+    store.apply(key(0), &three(["a 1\n", "", ""]));
+    store.publish();
+    assert_eq!(sealed_blocks(&store.reader().snapshot()), 2);
+    for object in 0..BLOCK_OBJECTS as u16 * 2 {
+        store.apply(key(object), &three([&noise(1000 + u64::from(object), 128 * 1024), "", ""]));
+    }
+    assert!(store.is_swollen());
+    assert!(!store.relieve(), "half of 16 MiB is more than half of the bound");
     store.publish();
     assert!(!store.is_swollen());
-    assert_eq!(sealed_blocks(&store.reader().snapshot()), 2, "quiet or not");
 }
 
 #[test]
@@ -226,6 +269,8 @@ enum Step {
     Apply(u16, u8),
     Delete(u16),
     Publish,
+    /// What waits is packed.
+    Relieve,
     /// Listed, taken out again, and whether the list is complete.
     Relist(Vec<(u16, u8)>, Vec<u16>, bool),
     Pack,
@@ -245,6 +290,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         20 => (object(), 0..4_u8).prop_map(|(object, value)| Step::Apply(object, value)),
         20 => object().prop_map(Step::Delete),
         6 => Just(Step::Publish),
+        4 => Just(Step::Relieve),
         2 => Just(Step::Pack),
         2 => (relist, prop::collection::vec(object(), 0..9), any::<bool>())
             .prop_map(|(listed, out, complete)| Step::Relist(listed, out, complete)),
@@ -322,6 +368,9 @@ proptest! {
                     store.publish();
                     published = model.clone();
                     check(&published, &reader.snapshot());
+                }
+                Step::Relieve => {
+                    store.relieve();
                 }
                 Step::Pack => check_packed(&reader.snapshot()),
                 Step::Relist(listed, out, complete) => {

@@ -437,6 +437,13 @@ impl Session {
         self.progress.freshness.note_shown();
     }
 
+    /// Packs what readers were not shown yet; whether that is enough.
+    fn relieve(&mut self) -> bool {
+        let mut enough = false;
+        self.on_this_thread(false, |store| enough = store.relieve());
+        enough
+    }
+
     /// Does something to the store that may take a while, letting other tasks move to other threads meanwhile.
     fn on_this_thread(&mut self, cheap: bool, work: impl FnOnce(&mut Store)) {
         let store = &mut self.store;
@@ -487,7 +494,7 @@ impl Session {
             let event = match item {
                 Item::Event(event) => event,
                 Item::Drained => {
-                    if self.store.is_cheap() || self.store.is_swollen() {
+                    if self.store.is_cheap() || self.store.is_swollen() && !self.relieve() {
                         self.publish();
                     }
                     continue;
