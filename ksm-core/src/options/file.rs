@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-
 use super::UsageError;
+use super::yaml::Yaml;
 
 /// Keys, and the flags they stand for.
 const KEYS: [(&str, &str); 57] = [
@@ -94,9 +93,12 @@ impl FileValues {
     /// It is no YAML map, or a value has a shape that its key does not take.
     pub(super) fn parse(text: &str) -> Result<Self, UsageError> {
         let mut values = Self::default();
-        let map: Option<BTreeMap<String, Value>> =
-            serde_saphyr::from_str(text).map_err(|error| UsageError::new(yaml_error(&error)))?;
-        for (key, value) in map.unwrap_or_default() {
+        let map = match Yaml::parse(text)? {
+            Yaml::Null => Vec::new(),
+            Yaml::Map(map) => map,
+            _ => return Err(UsageError::new("expected a map of keys to values")),
+        };
+        for (key, value) in map {
             match KEYS.iter().find(|(known, _)| *known == key) {
                 None => values.warnings.push(format!("configuration file: no such key: {key}{}", similar(&key))),
                 Some((_, "")) => {
@@ -121,50 +123,124 @@ impl FileValues {
 }
 
 /// The values of a flag; `None` for a null and for lists without entries, which leave the flag as it is.
-fn value_of(key: &str, flag: &str, value: &Value) -> Result<Option<Vec<String>>, UsageError> {
+fn value_of(key: &str, flag: &str, value: &Yaml) -> Result<Option<Vec<String>>, UsageError> {
     let malformed = |wanted: &str| UsageError::new(format!("{key}: expected {wanted}"));
     let is_map_of_lists = flag == "metric-labels-allowlist" || flag == "metric-annotations-allowlist";
     match value {
-        Value::Null => Ok(None),
-        Value::Object(map) if is_map_of_lists => {
+        Yaml::Null => Ok(None),
+        Yaml::Map(map) if is_map_of_lists => {
             let mut lists = Vec::new();
             for (resource, keys) in map {
                 let wanted = || malformed("a list of keys for each resource");
                 let keys = match keys {
-                    Value::Null => &Vec::new(),
-                    Value::Array(keys) => keys,
+                    Yaml::Null => &Vec::new(),
+                    Yaml::List(keys) => keys,
                     _ => return Err(wanted()),
                 };
-                let keys = keys.iter().map(scalar).collect::<Option<Vec<_>>>().ok_or_else(wanted)?;
-                lists.push(format!("{resource}=[{}]", keys.join(",")));
+                lists.push(format!("{resource}=[{}]", scalars(keys).ok_or_else(wanted)?.join(",")));
             }
             Ok((!lists.is_empty()).then(|| vec![lists.join(",")]))
         }
-        _ if is_map_of_lists => match scalar(value) {
-            Some(text) => Ok(Some(vec![text])),
-            None => Err(malformed("a map of resources to lists of keys")),
-        },
+        Yaml::Scalar(text) => Ok(Some(vec![as_flag(flag, text)])),
+        _ if is_map_of_lists => Err(malformed("a map of resources to lists of keys")),
         // A set is written as a map without values.
-        Value::Object(map) if takes_list(flag) => {
-            let names: Vec<String> = map.keys().cloned().collect();
+        Yaml::Map(map) if takes_list(flag) => {
+            let names: Vec<String> = map.iter().map(|(name, _)| name.clone()).collect();
             Ok((!names.is_empty()).then_some(names))
         }
-        Value::Array(entries) if takes_list(flag) => {
-            let entries = entries.iter().map(scalar).collect::<Option<Vec<_>>>();
-            let entries = entries.ok_or_else(|| malformed("a list of names"))?;
+        Yaml::List(entries) if takes_list(flag) => {
+            let entries = scalars(entries).ok_or_else(|| malformed("a list of names"))?;
             // In kube-state-metrics, an empty list of namespaces takes the flag's place, and an empty set does not.
             let replaces = flag.starts_with("namespaces");
             Ok(match entries.is_empty() {
                 true => replaces.then(|| vec![String::new()]),
-                false => Some(entries),
+                false => Some(entries.into_iter().map(str::to_owned).collect()),
             })
         }
-        value => match scalar(value) {
-            Some(text) => Ok(Some(vec![text])),
-            None if takes_list(flag) => Err(malformed("a list or a map")),
-            None => Err(malformed("a single value")),
-        },
+        _ if takes_list(flag) => Err(malformed("a list or a map")),
+        _ => Err(malformed("a single value")),
     }
+}
+
+/// The texts of a list of scalars.
+fn scalars(entries: &[Yaml]) -> Option<Vec<&str>> {
+    entries.iter().map(Yaml::scalar).collect()
+}
+
+/// What a scalar is as the value of a flag: in a boolean, a number or a duration, YAML may say it otherwise than a
+/// command line does. What does not fit is left for the flag to refuse.
+fn as_flag(flag: &str, text: &str) -> String {
+    let said = if BOOLEANS.contains(&flag) {
+        boolean(text).map(|value| value.to_string())
+    } else if INTEGERS.contains(&flag) {
+        integer(text).map(|value| value.to_string())
+    } else if flag.starts_with("server-") && flag.ends_with("-timeout") {
+        // A bare number is what Go's durations are made of.
+        integer(text).map(|value| format!("{value}ns"))
+    } else {
+        None
+    };
+    said.unwrap_or_else(|| text.to_owned())
+}
+
+/// Flags that are on or off.
+const BOOLEANS: [&str; 14] = [
+    "add_dir_header",
+    "alsologtostderr",
+    "auth-filter",
+    "auto-gomemlimit",
+    "continue-without-custom-resource-state-config-file",
+    "custom-resource-state-only",
+    "enable-gzip-encoding",
+    "legacy_stderr_threshold_behavior",
+    "logtostderr",
+    "one_output",
+    "skip_headers",
+    "skip_log_headers",
+    "track-unscheduled-pods",
+    "use-apiserver-cache",
+];
+
+/// Flags that are whole numbers.
+const INTEGERS: [&str; 7] =
+    ["log_file_max_size", "object-limit", "port", "shard", "telemetry-port", "total-shards", "v"];
+
+/// A boolean of YAML 1.1 (<https://yaml.org/type/bool.html>), which Go's YAML takes in a boolean field.
+fn boolean(text: &str) -> Option<bool> {
+    match text {
+        "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" | "true" | "True" | "TRUE" => Some(true),
+        "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" | "false" | "False" | "FALSE" => Some(false),
+        _ => None,
+    }
+}
+
+/// A whole number as Go's YAML reads it: in any base, with underscores, or a float that is one.
+fn integer(text: &str) -> Option<i64> {
+    let plain = text.replace('_', "");
+    let (sign, digits) = match plain.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, plain.strip_prefix('+').unwrap_or(&plain)),
+    };
+    let based = [("0x", 16), ("0o", 8), ("0b", 2)].into_iter().find_map(|(prefix, base)| {
+        let (start, digits) = digits.split_at_checked(2)?;
+        start.eq_ignore_ascii_case(prefix).then_some((digits, base))
+    });
+    let (digits, base) = match based {
+        Some(based) => based,
+        None if digits.len() > 1 && digits.bytes().all(|b| b.is_ascii_digit()) && digits.starts_with('0') => {
+            (digits, 8)
+        }
+        None => (digits, 10),
+    };
+    if digits.starts_with(['+', '-']) {
+        return None;
+    }
+    let whole = i64::from_str_radix(digits, base).ok().map(|value| sign * value);
+    whole.or_else(|| {
+        let float: f64 = plain.parse().ok()?;
+        // Larger ones are not exact, and no option is that large.
+        (float.fract() == 0.0 && float.abs() < 9e15).then_some(float as i64)
+    })
 }
 
 fn takes_list(flag: &str) -> bool {
@@ -177,14 +253,6 @@ fn takes_list(flag: &str) -> bool {
             | "metric-denylist"
             | "metric-opt-in-list"
     )
-}
-
-fn scalar(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
-        _ => None,
-    }
 }
 
 /// A key that was perhaps meant: the same but for how its words are joined, or a flag's name.
@@ -220,7 +288,7 @@ mod tests {
         check("", &[], &[]);
         check("# nothing\n", &[], &[]);
         check("port: 9090\nhost: 127.0.0.1\n", &[("host", &["127.0.0.1"]), ("port", &["9090"])], &[]);
-        check("resources: {pods: {}, nodes: {}}", &[("resources", &["nodes", "pods"])], &[]);
+        check("resources: {pods: {}, nodes: {}}", &[("resources", &["pods", "nodes"])], &[]);
         check("resources: [pods, nodes]", &[("resources", &["pods", "nodes"])], &[]);
         check("metric_denylist:\n  kube_node_.*: {}\n", &[("metric-denylist", &["kube_node_.*"])], &[]);
         check("namespaces: \"a,b\"", &[("namespaces", &["a,b"])], &[]);
@@ -228,9 +296,41 @@ mod tests {
         check("use_api_server_cache: true", &[("use-apiserver-cache", &["true"])], &[]);
         check(
             "labels_allow_list:\n  pods: [app, team]\n  nodes: ['*']\n",
-            &[("metric-labels-allowlist", &["nodes=[*],pods=[app,team]"])],
+            &[("metric-labels-allowlist", &["pods=[app,team],nodes=[*]"])],
             &[],
         );
+    }
+
+    #[test]
+    fn only_what_an_option_is_makes_something_of_a_scalar() {
+        check("namespaces: [se, no]", &[("namespaces", &["se", "no"])], &[]);
+        check("namespaces: {on: {}, 007: {}}", &[("namespaces", &["on", "007"])], &[]);
+        check("labels_allow_list: {pods: [y, 1e3]}", &[("metric-labels-allowlist", &["pods=[y,1e3]"])], &[]);
+        for name in ["no", "yes", "off", "1e3", "007", "2026-01-01", "0x10", "1.0"] {
+            check(&format!("node: {name}"), &[("node", &[name])], &[]);
+            check(&format!("pod: '{name}'"), &[("pod", &[name])], &[]);
+        }
+        check("node: ~\npod: null\n", &[], &[]);
+        check("auth_filter: yes\nlogtostderr: off", &[("auth-filter", &["true"]), ("logtostderr", &["false"])], &[]);
+        check("use_api_server_cache: maybe", &[("use-apiserver-cache", &["maybe"])], &[]);
+        for (text, number) in [
+            ("0x1F90", "8080"),
+            ("8_080", "8080"),
+            ("8.08e3", "8080"),
+            ("0o17620", "8080"),
+            ("017620", "8080"),
+            ("-1", "-1"),
+            ("0", "0"),
+            ("09", "9"),
+            ("0x-1", "0x-1"),
+            ("1.5", "1.5"),
+            ("many", "many"),
+        ] {
+            check(&format!("port: {text}"), &[("port", &[number])], &[]);
+        }
+        // As Go's YAML has it, nanoseconds.
+        check("server_read_timeout: 30000000000", &[("server-read-timeout", &["30000000000ns"])], &[]);
+        check("reshard_grace: 30", &[("reshard-grace", &["30"])], &[]);
     }
 
     #[test]
@@ -264,6 +364,8 @@ mod tests {
             ("resources: [[a]]", "resources: expected a list of names"),
             ("labels_allow_list: {pods: app}", "labels_allow_list: expected a list of keys for each resource"),
             ("labels_allow_list: [pods]", "labels_allow_list: expected a map of resources to lists of keys"),
+            ("namespaces: [a, ~]", "namespaces: expected a list of names"),
+            ("[port]", "expected a map of keys to values"),
         ] {
             assert_eq!(FileValues::parse(text).unwrap_err().to_string(), message);
         }

@@ -15,6 +15,7 @@ mod parse;
 mod patterns;
 mod reshard;
 mod settings;
+mod yaml;
 
 pub use args::{
     ConnectionArgs, FileArgs, GuardArgs, LogArgs, MetricArgs, NodeArgs, ServingArgs, ShardArgs, SharedArgs, WatchArgs,
