@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use kube::Config;
 
 use self::tally::Tally;
-use super::{Failure, manifests};
+use super::{Failure, client, manifests};
 use crate::chain::chain;
 use crate::exposition::Format;
 use crate::family::Plan;
@@ -69,10 +69,10 @@ fn fetch(url: &str) -> Result<String, Failure> {
     let base = format!("{scheme}://{authority}").parse().map_err(|error| failed(format!("no URL: {error}")))?;
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::Runtime)?;
-    let fetched = runtime.block_on(async {
-        let client = kube::Client::try_from(Config::new(base))?;
+    runtime.block_on(async {
+        let client = client::client(Config::new(base), None).map_err(|error| failed(chain(&error)))?;
         let request = http::Request::get(path).header(http::header::ACCEPT, "text/plain;version=0.0.4");
-        client.request_text(request.body(Vec::new()).map_err(kube::Error::HttpError)?).await
-    });
-    fetched.map_err(|error| failed(chain(&error)))
+        let request = request.body(Vec::new()).map_err(|error| failed(chain(&error)))?;
+        client.request_text(request).await.map_err(|error| failed(chain(&error)))
+    })
 }
