@@ -2,6 +2,8 @@
 //!
 //! Without any token configured everybody may do everything.
 
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
 use http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
 
@@ -61,6 +63,29 @@ impl Token {
     pub fn with_denial(mut self, denial: Denial) -> Self {
         self.denials.push(denial);
         self
+    }
+}
+
+/// The tokens of a running server, some of which may be revoked.
+#[derive(Debug, Clone)]
+pub(crate) struct Tokens(Arc<RwLock<Vec<Token>>>);
+
+impl Tokens {
+    pub(crate) fn new(tokens: Vec<Token>) -> Self {
+        Self(Arc::new(RwLock::new(tokens)))
+    }
+
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Vec<Token>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Accepts a token no more. It keeps its place, since a server without tokens accepts everybody.
+    pub(crate) fn revoke(&self, token: &str) {
+        let mut tokens = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        for revoked in tokens.iter_mut().filter(|other| other.token == token) {
+            // No header holds this.
+            revoked.token = "\0".to_owned();
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, runtime::Runtime};
 
 use crate::{
-    access::Token,
+    access::{Token, Tokens},
     api::{Api, Options},
     churn,
     cluster::{Cluster, DEFAULT_HISTORY},
@@ -120,6 +120,7 @@ impl Builder {
     pub fn local(self, cluster: &Cluster) -> Local {
         Local::new(Api {
             cluster: cluster.clone(),
+            tokens: Tokens::new(self.options.tokens.clone()),
             options: self.options,
             faults: Faults::default(),
             stats: Stats::default(),
@@ -139,6 +140,7 @@ impl Builder {
         let mut testbed = Testbed {
             address: self.address,
             cluster: Cluster::new(self.history, self.sample.as_ref().map_or(0, |sample| sample.seed)),
+            tokens: Tokens::new(self.options.tokens.clone()),
             faults: Faults::default(),
             stats: Stats::default(),
             outages: None,
@@ -160,6 +162,7 @@ impl Builder {
         testbed.outages = Some(outages.clone());
         let api = Api {
             cluster: testbed.cluster.clone(),
+            tokens: testbed.tokens.clone(),
             options: self.options,
             faults: testbed.faults.clone(),
             stats: testbed.stats.clone(),
@@ -177,6 +180,7 @@ impl Builder {
 pub struct Testbed {
     address: SocketAddr,
     cluster: Cluster,
+    tokens: Tokens,
     faults: Faults,
     stats: Stats,
     outages: Option<Outages>,
@@ -207,6 +211,11 @@ impl Testbed {
     /// What is to go wrong.
     pub fn faults(&self) -> &Faults {
         &self.faults
+    }
+
+    /// Accepts a token no more; watches that are open go on, as those of an API server do.
+    pub fn revoke(&self, token: &str) {
+        self.tokens.revoke(token);
     }
 
     /// Closes all connections and refuses new ones, until [`Self::up`].

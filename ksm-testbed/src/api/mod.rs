@@ -14,7 +14,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::BodyExt;
 
 use crate::{
-    access::{self, Token},
+    access::{self, Token, Tokens},
     body::Body,
     cluster::Cluster,
     faults::{Faults, Hit},
@@ -40,6 +40,7 @@ pub(crate) struct Options {
 pub(crate) struct Api {
     pub(crate) cluster: Cluster,
     pub(crate) options: Options,
+    pub(crate) tokens: Tokens,
     pub(crate) faults: Faults,
     pub(crate) stats: Stats,
     pub(crate) outages: Outages,
@@ -88,7 +89,8 @@ impl Api {
         let page = list::page(query.get("continue"));
         let hit = target.as_ref().map(|target| self.faults.draw(target, verb, page, sharded)).unwrap_or_default();
         let budget = hit.body();
-        let answer = match (access::check(&self.options.tokens, request.headers(), target.as_ref(), verb), &target) {
+        let access = access::check(&self.tokens.read(), request.headers(), target.as_ref(), verb);
+        let answer = match (access, &target) {
             _ if is_open(&path) => discovery::serve(&path, encoding),
             (Err(status), _) => Err(status),
             (Ok(()), None) => match review::Review::of(&path) {

@@ -36,10 +36,9 @@ pub(super) fn serve(api: &Api, review: Review, encoding: Encoding, body: &[u8]) 
         Some((_, _, bytes)) => codec::to_json(message, bytes),
         None => serde_json::from_slice(body).map_err(|error| Status::bad_request(error.to_string()))?,
     };
-    let tokens = &api.options.tokens;
     object["status"] = match review {
-        Review::Token => token(tokens, &object["spec"]),
-        Review::SubjectAccess => access(tokens, &object["spec"]),
+        Review::Token => token(&api.tokens.read(), &object["spec"]),
+        Review::SubjectAccess => access(&api.tokens.read(), &object["spec"]),
     };
     let bytes = codec::to_protobuf(message, &object).map_err(|error| Status::bad_request(error.to_string()))?;
     Ok(respond(StatusCode::CREATED, encoding, encoding.object(message, api_version, kind, &bytes)))
