@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use cluster::ApiServer;
-use ksm_testbed::{Testbed, Token};
+use ksm_testbed::{Fault, Verb};
 use program::{Folder, addresses, get, until};
 use serde_json::json;
 
@@ -187,29 +187,77 @@ fn what_is_logged_changes_with_the_file() {
 }
 
 #[test]
-fn a_kubeconfig_that_is_rotated_is_used_without_a_gap() {
-    // R36, https://github.com/kubernetes/kube-state-metrics/issues/3080
-    let tokens = [Token::new("old"), Token::new("new")];
-    let server = ApiServer::start_with(tokens.into_iter().fold(Testbed::builder(), ksm_testbed::Builder::token));
+fn a_configuration_that_cannot_be_listed_is_told_and_the_one_before_stays() {
+    let server = ApiServer::start();
     pods(&server, 3);
-    let folder = Folder::new("kubeconfig");
-    let content = |token: &str| {
-        format!(
-            "apiVersion: v1\nkind: Config\ncurrent-context: c\nclusters: [{{name: c, cluster: {{server: \"{}\"}}}}]\n\
-             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{token: {token}}}}}]\n",
-            server.testbed.url()
-        )
+    server.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}));
+    let folder = Folder::new("unlistable");
+    let file = folder.write("ksm.yaml", "resources: [pods]\n");
+    let running = server.program(PROGRAM, &["--config", &file]);
+    let [metrics, telemetry] = addresses(&running.line());
+    until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+    let hash = told(&telemetry, HASH);
+    let waiting = || {
+        let body = get(&telemetry, "/metrics").1;
+        let lines = body.lines().filter(|line| line.starts_with("kube_state_metrics_sharded_reload_waiting{"));
+        lines.map(str::to_owned).collect::<Vec<_>>()
     };
-    let kubeconfig = folder.write("kubeconfig", &content("wrong"));
-    let options = ["--host=127.0.0.1", "--port=0", "--telemetry-host=127.0.0.1", "--telemetry-port=0"];
-    let more = ["--resources=pods", "--kubeconfig", &kubeconfig];
-    let running = program::Running::start(PROGRAM, &[&options[..], &more].concat());
-    let [metrics, _] = addresses(&running.line());
-    for token in ["old", "new"] {
-        folder.write("kubeconfig", &content(token));
-        until("pods are served", || samples(&get(&metrics, "/metrics").1, "kube_pod_info") == 3);
+    assert_eq!(waiting(), [""; 0]);
+    for verb in [Verb::List, Verb::StreamedList] {
+        server.testbed.faults().add(Fault::Status { code: 500, retry_after: None }.always_on("nodes", verb));
     }
-    // The second one is the one in use: a new pod comes in over it.
-    pods(&server, 4);
-    until("the new pod is served", || samples(&get(&metrics, "/metrics").1, "kube_pod_info") == 4);
+    folder.write("ksm.yaml", "resources: [pods, nodes]\n");
+    let nodes = ["kube_state_metrics_sharded_reload_waiting{resource=\"nodes\"} 1.0"];
+    until("it is said what is waited for", || waiting() == nodes);
+    let body = get(&metrics, "/metrics").1;
+    assert_eq!((samples(&body, "kube_pod_info"), samples(&body, "kube_node_info")), (3, 0));
+    assert_eq!(told(&telemetry, HASH), hash);
+    // Back again: nothing is waited for.
+    folder.write("ksm.yaml", "resources: [pods]\n");
+    until("nothing is waited for", || waiting().is_empty());
+    folder.write("ksm.yaml", "resources: [pods, nodes]\n");
+    until("it is said again", || waiting() == nodes);
+    server.testbed.faults().clear();
+    until("it is in use", || samples(&get(&metrics, "/metrics").1, "kube_node_info") == 1);
+    until("that is told", || told(&telemetry, HASH) != hash && waiting().is_empty());
+    running.terminate();
+    let log = running.ended().stderr;
+    assert_eq!(log.matches("new configuration, listing aside").count(), 3, "{log}");
+}
+
+#[test]
+fn two_files_that_change_at_once_are_both_taken() {
+    // R35: a mounted ConfigMap is a folder of links, all of which change with the one link `..data`.
+    let (old, new) = (ApiServer::start(), ApiServer::start());
+    pods(&old, 3);
+    new.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}}));
+    let folder = Folder::new("mounted");
+    let content = |version: &str, config: &str, server: &ApiServer| {
+        std::fs::create_dir(folder.path(version)).expect("a folder can be made");
+        let kubeconfig = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: c\n\
+             clusters: [{{name: c, cluster: {{server: \"{}\"}}}}]\n\
+             contexts: [{{name: c, context: {{cluster: c, user: u}}}}]\nusers: [{{name: u, user: {{}}}}]\n",
+            server.testbed.url()
+        );
+        std::fs::write(folder.path(&format!("{version}/ksm.yaml")), config).expect("a file can be written");
+        std::fs::write(folder.path(&format!("{version}/kubeconfig")), kubeconfig).expect("a file can be written");
+        let link = folder.path("..data_tmp");
+        std::os::unix::fs::symlink(version, &link).expect("a link can be made");
+        std::fs::rename(&link, folder.path("..data")).expect("a link can be exchanged");
+    };
+    content("..1", "resources: [pods]\n", &old);
+    for name in ["ksm.yaml", "kubeconfig"] {
+        let target = format!("..data/{name}");
+        std::os::unix::fs::symlink(target, folder.path(name)).expect("a link can be made");
+    }
+    let options = ["--host=127.0.0.1", "--port=0", "--telemetry-host=127.0.0.1", "--telemetry-port=0"];
+    let (config, kubeconfig) = (folder.path("ksm.yaml"), folder.path("kubeconfig"));
+    let files = ["--config", &config, "--kubeconfig", &kubeconfig];
+    let running = program::Running::start(PROGRAM, &[&options[..], &files].concat());
+    let [metrics, _] = addresses(&running.line());
+    until("pods are served", || samples(&get(&metrics, "/metrics").1, "kube_pod_info") == 3);
+    content("..2", "resources: [nodes]\n", &new);
+    until("both are in use", || samples(&get(&metrics, "/metrics").1, "kube_node_info") == 1);
+    assert_eq!(samples(&get(&metrics, "/metrics").1, "kube_pod_info"), 0);
 }

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::pending::List;
 use super::sharding::Sharding;
 use super::{Tasks, Threads};
 use crate::build::Build;
@@ -19,6 +20,8 @@ pub(super) struct Deployment {
     pub(super) served: Arc<Served>,
     /// The list/watches.
     pub(super) tasks: Tasks,
+    /// How each of them is doing.
+    pub(super) lists: Vec<List>,
     /// Which share they keep.
     pub(super) sharding: Arc<Sharding>,
 }
@@ -36,12 +39,16 @@ impl Deployment {
         let (catalogue, watches) = wire(settings, sharding.shares(), threads);
         let mut tasks = Tasks::default();
         tasks.spawn("search for a shard".to_owned(), sharding.ended());
+        let mut lists = Vec::new();
         for watch in watches {
-            let name = format!("list/watch of {}", watch.resource.descriptor().plural);
+            let plural = watch.resource.descriptor().plural.to_owned();
+            let name = format!("list/watch of {plural}");
+            let (namespace, progress) = (watch.namespace.clone(), Arc::clone(&watch.progress));
+            lists.push(List { plural, namespace, progress });
             tasks.spawn(name, watch.run(client.clone()));
         }
         let served = Served { about, catalogue: Arc::new(catalogue), gzip: settings.enable_gzip_encoding };
-        Self { served: Arc::new(served), tasks, sharding }
+        Self { served: Arc::new(served), tasks, lists, sharding }
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::Failure;
 use crate::catalogue::{Catalogue, ServedResource};
 use crate::options::{Enabled, Part, Settings, yaml_error};
-use crate::resource::{Rendered, Scope};
+use crate::resource::{Descriptor, Rendered, Scope};
 use crate::store::{ObjectKey, Store};
 use crate::view::{Encoding, ObjectMeta};
 use crate::watch::Progress;
@@ -108,8 +108,8 @@ struct Cluster<'a> {
     settings: &'a Settings,
     stores: Vec<Store>,
     rendered: Rendered,
-    /// How many objects there are of what is not served.
-    skipped: BTreeMap<String, usize>,
+    /// How many objects there are of what is not served, by version and kind.
+    skipped: BTreeMap<(String, String), usize>,
 }
 
 impl<'a> Cluster<'a> {
@@ -133,12 +133,12 @@ impl<'a> Cluster<'a> {
         }
         let place = self.settings.resources.iter().position(|enabled| {
             let descriptor = enabled.resource.descriptor();
-            let (group, number) = version.split_once('/').unwrap_or(("", version));
+            let (group, number) = group(version);
             (descriptor.group, descriptor.version, descriptor.kind) == (group, number, kind)
         });
         match place {
             Some(place) => self.add_to(place, object),
-            None => *self.skipped.entry(format!("{version} {kind}")).or_default() += 1,
+            None => *self.skipped.entry((version.to_owned(), kind.to_owned())).or_default() += 1,
         }
     }
 
@@ -172,8 +172,17 @@ impl<'a> Cluster<'a> {
     }
 
     fn finish(mut self) -> Arc<Catalogue> {
-        for (kind, count) in &self.skipped {
-            eprintln!("note: skipped {count} of {}, which is not served", kind.trim());
+        for ((version, kind), count) in &self.skipped {
+            let what = format!("{version} {kind}");
+            let other = self.settings.resources.iter().map(|enabled| enabled.resource.descriptor());
+            let hint = match other.filter(|descriptor| descriptor.kind == kind).find(|d| d.group == group(version).0) {
+                Some(Descriptor { plural, group, version, .. }) => {
+                    let name = [plural, version, group].join(".");
+                    format!(" in this version; kubectl get {} gives the one that is", name.trim_end_matches('.'))
+                }
+                None => String::new(),
+            };
+            eprintln!("note: skipped {count} of {}, which is not served{hint}", what.trim());
         }
         let mut served = Vec::new();
         for (enabled, store) in self.settings.resources.iter().zip(&mut self.stores) {
@@ -183,6 +192,11 @@ impl<'a> Cluster<'a> {
         }
         Arc::new(Catalogue::new(served))
     }
+}
+
+/// Group and version of an `apiVersion`.
+fn group(version: &str) -> (&str, &str) {
+    version.split_once('/').unwrap_or(("", version))
 }
 
 /// Whether the object is of the part, as a field selector would find.

@@ -10,12 +10,14 @@ mod failure;
 mod log;
 mod manifests;
 mod memory;
+mod pending;
 mod profile;
+mod proxy;
 mod reload;
 mod render;
 mod sharding;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,14 +26,15 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 pub use client::ConnectError;
 pub use failure::Failure;
 pub use profile::cpu_profile;
 
 use self::deploy::Deployment;
-use self::reload::{Change, Reloader, Seen};
+use self::pending::{Outcome, Pending};
+use self::reload::{Reloader, Seen};
 use self::sharding::Sharding;
 use crate::build::Build;
 use crate::catalogue::Live;
@@ -134,7 +137,7 @@ async fn run(
     );
 
     let mut current = Deployment::start(build, settings, threads, client, sharding);
-    let mut next: Option<(Deployment, Change)> = None;
+    let mut next: Option<Pending> = None;
     let live = Arc::new(Live::new(Arc::clone(&current.served)));
     let telemetry_state = Arc::new(Telemetry::new(Arc::clone(&live), Arc::clone(&files)));
     let mut tasks = Tasks::default();
@@ -160,16 +163,25 @@ async fn run(
                 let client = change.client.clone();
                 // What was being listed for the configuration before is of no use any more.
                 let sharding = current.sharding.carry_on(&change.settings, &client);
-                next = Some((Deployment::start(build, &change.settings, threads, client, sharding), change));
+                let deployment = Deployment::start(build, &change.settings, threads, client, sharding);
+                next = Some(Pending::new(deployment, change));
             }
-            () = ready(next.as_mut()) => {
-                if let Some((deployment, change)) = next.take() {
-                    live.store(Arc::clone(&deployment.served));
-                    guard.set_client(change.client.clone());
-                    verbosity.set(change.settings.verbosity);
-                    // Scrapes in progress keep what they read; the list/watches end here.
-                    current = deployment;
-                    change.applied(&files);
+            outcome = pending::outcome(next.as_mut(), &current.lists, &files) => {
+                let Some(Pending { deployment, change, .. }) = next.take() else { continue };
+                files.set_waiting(BTreeMap::new());
+                match outcome {
+                    Outcome::Complete => {
+                        live.store(Arc::clone(&deployment.served));
+                        guard.set_client(change.client.clone());
+                        verbosity.set(change.settings.verbosity);
+                        // Scrapes in progress keep what they read; the list/watches end here.
+                        current = deployment;
+                        change.applied(&files);
+                    }
+                    Outcome::Ended(name) => {
+                        change.failed(&files);
+                        error!("the {name} of the new configuration ended unexpectedly, going on with the one before");
+                    }
                 }
             }
         }
@@ -196,14 +208,6 @@ async fn forget_start(live: Arc<Live>) {
         tokio::time::sleep(READINESS_PAUSE).await;
     }
     memory::forget_start();
-}
-
-/// Waits until the lists of a deployment are complete; for ever without one.
-async fn ready(next: Option<&mut (Deployment, Change)>) {
-    let Some((deployment, _)) = next else { return std::future::pending().await };
-    while !deployment.served.catalogue.is_ready() {
-        tokio::time::sleep(READINESS_PAUSE).await;
-    }
 }
 
 /// What stands before the pages.

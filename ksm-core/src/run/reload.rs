@@ -1,5 +1,5 @@
-//! Files that change while the process runs: the configuration file, the kubeconfig, and the web configuration file
-//! with its certificates.
+//! Files that change while the process runs: the configuration file, the kubeconfig and the web configuration file, the
+//! latter two with the certificates and keys that they name.
 //!
 //! They are read every second and compared by content. That is sure to see what mounted ConfigMaps and Secrets do
 //! (links that are exchanged), takes both of two files that change at once, and needs no word from the kernel.
@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::{info, warn};
 
-use super::client;
+use super::client::{self, Identity};
 use crate::build::Build;
 use crate::chain::chain;
 use crate::options::{Address, Configuration, FileContent, Settings, Source, Timeouts};
@@ -23,6 +23,10 @@ use crate::telemetry::Files;
 
 /// How often files are read.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long until a client that could not be set up is tried again though no file has changed: what was amiss may be
+/// somewhere else, a credential plugin for one.
+const RETRY: Duration = Duration::from_secs(10);
 
 /// The kinds of files, as self-metrics name them.
 const CONFIG: &str = "config";
@@ -40,14 +44,14 @@ pub(super) struct Change {
 /// What was in the files that settings name, before anything was made of it: a file that changes while the process
 /// starts is then a changed one.
 pub(super) struct Seen {
-    kubeconfig: Option<Vec<u8>>,
+    kubeconfig: Option<Identity>,
     web: Option<[u8; 16]>,
 }
 
 impl Seen {
     /// What is in them now.
     pub(super) fn now(settings: &Settings) -> Self {
-        let kubeconfig = settings.connection.kubeconfig.as_deref().and_then(|path| std::fs::read(path).ok());
+        let kubeconfig = settings.connection.kubeconfig.as_deref().and_then(Identity::read);
         let web = settings.web_file.as_deref().and_then(|path| Some(WebFile::read(path).ok()?.fingerprint()));
         Self { kubeconfig, web }
     }
@@ -103,6 +107,17 @@ impl Change {
         }
         info!("new configuration in use");
     }
+
+    /// Notes that it is not in use, and what was before it still is.
+    pub(super) fn failed(&self, files: &Files) {
+        note_failed(&self.files, files);
+    }
+}
+
+fn note_failed(changed: &[(&'static str, PathBuf, Vec<u8>)], files: &Files) {
+    for (kind, path, _) in changed {
+        files.failed(kind, path);
+    }
 }
 
 /// Watches the files.
@@ -114,7 +129,11 @@ pub(super) struct Reloader {
     /// What stays as it was at the start, whatever files say.
     fixed: Fixed,
     config: Option<Vec<u8>>,
-    kubeconfig: Option<Vec<u8>>,
+    kubeconfig: Option<Identity>,
+    /// A new configuration for which there is no client yet, and when to try again.
+    unconnected: Option<(Read, Instant)>,
+    /// Why there was none at the last try.
+    connect_error: String,
     web: Option<[u8; 16]>,
     /// What was wrong with the web file when it was read last.
     web_error: String,
@@ -142,8 +161,26 @@ impl Reloader {
                 _ => files.failed(CONFIG, path),
             }
         }
-        let (fixed, web_error) = (Fixed::of(&settings), String::new());
-        (Self { build, source, settings, fixed, config, kubeconfig, web, web_error, files, guard, changes }, received)
+        if let (Some(path), Some(identity)) = (&settings.connection.kubeconfig, &kubeconfig) {
+            files.succeeded(KUBECONFIG, path, &identity.content);
+        }
+        let fixed = Fixed::of(&settings);
+        let reloader = Self {
+            build,
+            source,
+            settings,
+            fixed,
+            config,
+            kubeconfig,
+            unconnected: None,
+            connect_error: String::new(),
+            web,
+            web_error: String::new(),
+            files,
+            guard,
+            changes,
+        };
+        (reloader, received)
     }
 
     /// Watches for ever; ends only by being dropped.
@@ -167,24 +204,30 @@ impl Reloader {
                 Ok(looked) => looked,
                 Err(error) => std::panic::resume_unwind(error.into_panic()),
             };
-            if let Some(read) = read {
+            let again = self.unconnected.take_if(|(_, due)| read.is_some() || *due <= Instant::now());
+            if let Some(read) = read.or(again.map(|(read, _)| read)) {
                 self.announce(read).await;
             }
         }
     }
 
     /// Connects as a new configuration says, and tells of it.
-    async fn announce(&self, read: Read) {
-        let Read { settings, files } = read;
-        match client::connect(&settings.connection, self.build).await {
-            // The receiver is gone only when the process ends.
-            Ok((client, _)) => drop(self.changes.send(Change { settings, client, files }).await),
+    async fn announce(&mut self, read: Read) {
+        match client::connect(&read.settings.connection, self.build).await {
+            Ok((client, _)) => {
+                self.connect_error.clear();
+                let Read { settings, files } = read;
+                // The receiver is gone only when the process ends.
+                drop(self.changes.send(Change { settings, client, files }).await);
+            }
             Err(error) => {
-                for (kind, path, _) in &files {
-                    self.files.failed(kind, path);
-                }
+                note_failed(&read.files, &self.files);
                 let error = chain(&error);
-                warn!(error, "new configuration cannot be used, going on with the one before");
+                if error != self.connect_error {
+                    warn!(error, "new configuration cannot be used, trying on and going on with the one before");
+                    self.connect_error = error;
+                }
+                self.unconnected = Some((read, Instant::now() + RETRY));
             }
         }
     }
@@ -221,9 +264,10 @@ impl Reloader {
             changed = true;
         }
         if let Some(path) = self.settings.connection.kubeconfig.clone()
-            && let Some(content) = read_changed(&path, self.kubeconfig.as_ref())
+            && let Some(identity) = Identity::read(&path)
+            && self.kubeconfig.as_ref().is_none_or(|before| before.fingerprint != identity.fingerprint)
         {
-            changed |= self.kubeconfig.replace(content).is_some();
+            changed |= self.kubeconfig.replace(identity).is_some();
         }
         changed.then(|| self.read())
     }
@@ -238,7 +282,8 @@ impl Reloader {
 
     fn read(&self) -> Read {
         let config = self.source.file().map(Path::to_owned).zip(self.config.clone());
-        let kubeconfig = self.settings.connection.kubeconfig.clone().zip(self.kubeconfig.clone());
+        let content = self.kubeconfig.as_ref().map(|identity| identity.content.clone());
+        let kubeconfig = self.settings.connection.kubeconfig.clone().zip(content);
         let named = |kind| move |(path, content)| (kind, path, content);
         let files = config.map(named(CONFIG)).into_iter().chain(kubeconfig.map(named(KUBECONFIG))).collect();
         Read { settings: self.settings.clone(), files }

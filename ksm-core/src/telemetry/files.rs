@@ -19,6 +19,8 @@ pub struct Files {
     states: Mutex<BTreeMap<(&'static str, String), State>>,
     /// Keys whose new value waits for a new start.
     pending: Mutex<Vec<&'static str>>,
+    /// Resources whose lists a new configuration waits for, and how many list/watches that is.
+    waiting: Mutex<BTreeMap<String, usize>>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,6 +48,12 @@ impl Files {
         let news = *pending != keys;
         *pending = keys;
         news
+    }
+
+    /// Notes which resources a new configuration waits for, with the number of their list/watches; none if there is
+    /// no new configuration, or all of it is there.
+    pub fn set_waiting(&self, resources: BTreeMap<String, usize>) {
+        *lock(&self.waiting) = resources;
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<(&'static str, String), State>> {
@@ -107,18 +115,29 @@ impl Collector for FilesCollector {
                 family.encode_family(&labels(kind, name))?.encode_gauge(&time)?;
             }
         }
-        let pending = lock(&self.files.pending).clone();
-        if pending.is_empty() {
-            return Ok(());
+        let waiting = lock(&self.files.waiting).clone();
+        if !waiting.is_empty() {
+            let mut family = encoder.encode_descriptor(
+                "kube_state_metrics_sharded_reload_waiting",
+                "List/watches that a new configuration waits for before it is used; no sample while there is none.",
+                None,
+                MetricType::Gauge,
+            )?;
+            for (resource, count) in waiting {
+                family.encode_family(&[("resource", resource)])?.encode_gauge(&(count as f64))?;
+            }
         }
-        let mut family = encoder.encode_descriptor(
-            "kube_state_metrics_sharded_restart_needed",
-            "Keys of the configuration file whose value is another than at the start, and counts after a new one.",
-            None,
-            MetricType::Gauge,
-        )?;
-        for key in pending {
-            family.encode_family(&[("key", key)])?.encode_gauge(&1_u32)?;
+        let pending = lock(&self.files.pending).clone();
+        if !pending.is_empty() {
+            let mut family = encoder.encode_descriptor(
+                "kube_state_metrics_sharded_restart_needed",
+                "Keys of the configuration file whose value is another than at the start, and counts after a new one.",
+                None,
+                MetricType::Gauge,
+            )?;
+            for key in pending {
+                family.encode_family(&[("key", key)])?.encode_gauge(&1_u32)?;
+            }
         }
         Ok(())
     }

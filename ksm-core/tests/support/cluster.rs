@@ -29,6 +29,15 @@ impl ApiServer {
         self.testbed.cluster().apply(object).expect("the object is valid");
     }
 
+    /// Closes all connections; new ones are accepted right away.
+    pub fn cut(&self) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime starts");
+        runtime.block_on(async {
+            self.testbed.down().await;
+            self.testbed.up().await;
+        });
+    }
+
     /// Starts a program that reads from it, on free ports of the loopback.
     pub fn program(&self, program: &str, options: &[&str]) -> Running {
         let url = format!("--apiserver={}", self.testbed.url());
