@@ -223,7 +223,7 @@ async fn broken_streams_lead_to_a_relist_and_lose_nothing() {
         until("synced", || running.progress.is_synced()).await;
         // Some faults strike with the first event only.
         testbed.cluster().apply(config_map("cm-0000")).unwrap();
-        until("the failure is seen", || running.progress.watches_failed.get() == 1).await;
+        until("the failure is seen", || running.progress.watches_cut.get() == 1).await;
         assert_eq!(running.objects(), names.len());
         check_follows(&testbed, &running, names, "new").await;
         assert_eq!(running.progress.relists.get(), relists, "{event:?}");

@@ -26,6 +26,11 @@ const COUNTERS: &[Counter] = &[
         help: "Bytes of bodies read from the API server.",
         count: |progress| &progress.read_bytes,
     },
+    Counter {
+        name: "kube_state_metrics_sharded_watch_cuts",
+        help: "Watches that broke off, otherwise than by the API server's time limit or 410.",
+        count: |progress| &progress.watches_cut,
+    },
     Counter { name: "kube_state_metrics_sharded_events", help: "Events applied.", count: |progress| &progress.events },
     Counter {
         name: "kube_state_metrics_sharded_foreign_objects",
@@ -204,7 +209,7 @@ impl Collector for Resources {
         Self::outcomes(
             catalogue,
             &mut encoder,
-            ("kube_state_metrics_watch", "Watches that ended, by resource and result."),
+            ("kube_state_metrics_watch", "Watches that were opened or could not be, by resource and result."),
             [("success", |progress| &progress.watches_succeeded), ("error", |progress| &progress.watches_failed)],
         )?;
         for counter in COUNTERS {

@@ -64,10 +64,12 @@ pub struct Progress {
     pub lists_succeeded: Count,
     /// Lists that failed, refused ones included.
     pub lists_failed: Count,
-    /// Watches that ended as they should (time-out of the server, or 410).
+    /// Watches that were opened, those included that go on from a streamed list.
     pub watches_succeeded: Count,
-    /// Watches that failed.
+    /// Watches that could not be opened.
     pub watches_failed: Count,
+    /// Watches that were opened and broke off, otherwise than by the server's time-out or 410.
+    pub watches_cut: Count,
     /// Lists after the first that swapped in a new view.
     pub relists: Count,
     /// Objects that did not decode or whose generator failed.

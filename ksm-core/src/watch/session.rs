@@ -358,8 +358,17 @@ impl Session {
         let opened = Instant::now();
         let before = self.progress.events.get();
         let result = match self.open(following).await {
-            Ok(stream) => self.read_events(stream, &mut following.version).await,
-            Err(error) => Err(error),
+            Ok(stream) => {
+                self.progress.watches_succeeded.add(1);
+                let read = self.read_events(stream, &mut following.version).await;
+                let broken = read.as_ref().is_err_and(|error| !error.is_gone());
+                self.progress.watches_cut.add(u64::from(broken));
+                read
+            }
+            Err(error) => {
+                self.progress.watches_failed.add(1);
+                Err(error)
+            }
         };
         self.publish();
         let short = opened.elapsed() < SHORTEST_WATCH;
@@ -367,7 +376,6 @@ impl Session {
         let gone_before = std::mem::take(&mut self.gone);
         match result {
             Ok(()) => {
-                self.progress.watches_succeeded.add(1);
                 trace!(resource_version = following.version, "watch ended");
                 if fruitless {
                     self.pause(&WatchError::EndedAtOnce, "watch failed").await;
@@ -376,7 +384,6 @@ impl Session {
             }
             Err(error) if error.is_gone() => {
                 following.lost = true;
-                self.progress.watches_succeeded.add(1);
                 debug!(error = %chain(&error), "resource version too old, relisting");
                 self.gone = short;
                 if short && gone_before {
@@ -390,7 +397,6 @@ impl Session {
             }
             Err(error) => {
                 following.lost = error.is_broken_stream();
-                self.progress.watches_failed.add(1);
                 self.pause(&error, "watch failed").await;
                 following.lost
             }

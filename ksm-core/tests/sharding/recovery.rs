@@ -106,7 +106,7 @@ async fn control_events_and_broken_ones_reach_every_shard() {
         until("synced", || members.iter().all(|member| member.progress.is_synced())).await;
         for event in [WatchFault::Error { code: 410 }, WatchFault::UnknownType, WatchFault::NoMetadata] {
             let is_error = event != WatchFault::Error { code: 410 };
-            let seen = |member: &Member| (member.progress.relists.get(), member.progress.watches_failed.get());
+            let seen = |member: &Member| (member.progress.relists.get(), member.progress.watches_cut.get());
             let before: Vec<_> = members.iter().map(seen).collect();
             faults.add(Fault::Watch { after: 0, event: event.clone() }.always_on("configmaps", Verb::Watch));
             plane.cut();

@@ -11,7 +11,7 @@ use super::dashboards;
 use crate::cargo;
 
 /// What every exporter says of itself; the scenario `overlays` of `cargo xtask e2e` compares this with what one serves.
-pub const SELF_METRICS: [&str; 32] = [
+pub const SELF_METRICS: [&str; 33] = [
     "http_request_duration_seconds_bucket",
     "http_request_duration_seconds_count",
     "http_request_duration_seconds_sum",
@@ -37,6 +37,7 @@ pub const SELF_METRICS: [&str; 32] = [
     "kube_state_metrics_sharded_sync_duration_seconds",
     "kube_state_metrics_sharded_synced",
     "kube_state_metrics_sharded_text_bytes",
+    "kube_state_metrics_sharded_watch_cuts_total",
     "kube_state_metrics_total_shards",
     "kube_state_metrics_watch_total",
     "process_cpu_seconds_total",
