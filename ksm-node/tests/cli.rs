@@ -30,6 +30,24 @@ fn mistakes_are_refused_in_one_line() {
 }
 
 #[test]
+fn label_lists_name_what_there_is() {
+    let message = "--metric-labels-allowlist: unknown resource \"pod\", expected * or one of pods (see";
+    refused(PROGRAM, &["--node=n1", "--metric-labels-allowlist=pod=[app]"], message);
+}
+
+#[test]
+fn a_target_is_explained_without_a_node() {
+    let mut command = std::process::Command::new(PROGRAM);
+    command.env_clear().env("NODE_NAME", "n1").args(program::ALONE);
+    let running = program::Running::spawn(command);
+    let [metrics, _] = program::addresses(&running.line());
+    let explained = run(PROGRAM, &["explain", "--url", &format!("http://{metrics}/metrics")]);
+    assert_eq!(explained.code, Some(0), "{}", explained.stderr);
+    refused(PROGRAM, &["explain", "-f", "/dev/null"], "which node? give --node or set NODE_NAME");
+    refused(PROGRAM, &["render", "-f", "/dev/null"], "which node? give --node or set NODE_NAME");
+}
+
+#[test]
 fn the_node_may_come_from_the_environment() {
     let mut command = std::process::Command::new(PROGRAM);
     command.env_clear().env("NODE_NAME", "n1").args(program::ALONE);

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use cluster::ApiServer;
-use program::{Folder, addresses, failed, get, refused, run, until};
+use program::{Folder, Running, addresses, failed, get, refused, run, until};
 use serde_json::json;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ksm-shard");
@@ -136,6 +136,61 @@ fn an_exposition_is_explained_by_family_and_label() {
     let file = folder.write("metrics.txt", &body);
     let again = run(PROGRAM, &["explain", "-f", &file]).stdout;
     assert_eq!(again, explained);
+}
+
+#[test]
+fn the_file_and_the_environment_count_for_manifests_too() {
+    let folder = Folder::new("inspected");
+    let manifests = folder.write("manifests.yaml", MANIFESTS);
+    let config = folder.write("ksm.yaml", "namespaces: [a]\nresources: [pods]\n");
+    let with = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = Command::new(PROGRAM);
+        command.env_clear().envs(variables.iter().copied()).args(arguments).args(["-f", &manifests]);
+        Running::spawn(command).ended()
+    };
+    let variables = [("KSM_CONFIG", config.as_str())];
+    assert_eq!(pods(&with(&variables, &["render"]).stdout), ["p1"]);
+    assert_eq!(with(&variables, &["render"]).stdout, with(&[], &["render", "--config", &config]).stdout);
+    assert_eq!(with(&variables, &["explain"]).stdout, with(&[], &["explain", "--config", &config]).stdout);
+    assert_ne!(with(&variables, &["explain"]).stdout, with(&[], &["explain"]).stdout);
+    assert_eq!(pods(&with(&[("KSM_NAMESPACES", "b")], &["render"]).stdout), ["p2"]);
+    let absent = folder.path("absent");
+    let outcome = with(&[("KSM_CONFIG", &absent)], &["render"]);
+    assert_eq!(outcome.code, Some(1), "{}", outcome.stderr);
+    let outcome = with(&[("KSM_CONFIG", &absent), ("KSM_CONTINUE_WITHOUT_CONFIG", "1")], &["render"]);
+    assert_eq!((outcome.code, pods(&outcome.stdout).len()), (Some(0), 2), "{}", outcome.stderr);
+}
+
+#[test]
+fn a_version_that_is_not_read_is_told_with_the_one_that_is() {
+    let folder = Folder::new("versions");
+    let metadata = "metadata: {name: h, namespace: a, uid: u}";
+    let kind = "kind: HorizontalPodAutoscaler";
+    let file = folder.write("hpa.yaml", &format!("apiVersion: autoscaling/v1\n{kind}\n{metadata}\n"));
+    let said = run(PROGRAM, &["render", "-f", &file]).stderr;
+    let expected = "note: skipped 1 of autoscaling/v1 HorizontalPodAutoscaler, which is not served in this version; \
+                    kubectl get horizontalpodautoscalers.v2.autoscaling gives the one that is\n";
+    assert_eq!(said, expected);
+}
+
+#[test]
+fn a_guarded_target_is_explained_from_what_another_program_fetched() {
+    // As `curl … | ksm-shard explain` does.
+    let folder = Folder::new("fetched");
+    let file = folder.write("manifests.yaml", MANIFESTS);
+    let body = run(PROGRAM, &["render", "-f", &file]).stdout;
+    let mut child = Command::new(PROGRAM)
+        .arg("explain")
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("stdin is piped");
+    stdin.write_all(body.as_bytes()).expect("stdin is read");
+    drop(stdin);
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), run(PROGRAM, &["explain", "-f", &file]).stdout);
 }
 
 #[test]

@@ -211,6 +211,73 @@ fn a_configuration_file_is_taken_or_named() {
 }
 
 #[test]
+fn names_in_a_file_stay_as_they_are_written() {
+    let server = ApiServer::start();
+    for name in ["se", "no", "1e3", "007"] {
+        let metadata = json!({"name": name, "namespace": name, "labels": {"y": name}});
+        server.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"nodeName": name}}));
+    }
+    let folder = Folder::new("words");
+    let with = |content: &str| {
+        let file = folder.write("ksm.yaml", &format!("resources: [pods]\n{content}"));
+        served(&server, &["--config", &file])
+    };
+    assert_eq!(pods(&with("namespaces: [se, no]\n").0), ["no", "se"]);
+    assert_eq!(pods(&with("namespaces: {no: {}, 1e3: {}, 007: {}}\n").0), ["007", "1e3", "no"]);
+    assert_eq!(pods(&with("namespaces: no\n").0), ["no"]);
+    assert_eq!(pods(&with("node: 1e3\n").0), ["1e3"]);
+    assert_eq!(pods(&with("namespaces_denylist: [no, 007]\n").0), ["1e3", "se"]);
+    assert_eq!(pods(&with("node: ~\nnamespaces: null\n").0).len(), 4);
+    let labels = with("namespaces: [no]\nlabels_allow_list: {pods: [y]}\n").0;
+    assert!(labels.contains("label_y=\"no\""), "{labels}");
+    // Where a switch or a number is meant, YAML may say it in its own ways.
+    let (_, told) = with("use_api_server_cache: yes\nobject_limit: 0x2\nserver_idle_timeout: 30000000000\n");
+    assert!(told.contains("kube_state_metrics_list_objects_limit{resource=\"pods\"} 2.0"), "{told}");
+    let file = folder.write("ksm.yaml", "namespaces: [a, ~]\n");
+    failed(PROGRAM, &["--config", &file], 1, "namespaces: expected a list of names");
+}
+
+#[test]
+fn a_file_outdoes_the_environment_and_one_that_is_there_is_taken_though_it_need_not_be() {
+    let server = small();
+    let folder = Folder::new("optional");
+    let file = folder.write("ksm.yaml", "namespaces: [c]\n");
+    let url = server.testbed.url();
+    let mut command = Command::new(PROGRAM);
+    command
+        .env_clear()
+        .env("KSM_NAMESPACES", "a,b")
+        .env("KSM_CONFIG", &file)
+        .env("KSM_CONTINUE_WITHOUT_CONFIG", "true");
+    command.args(["--host=127.0.0.1", "--port=0", "--telemetry-host=127.0.0.1", "--telemetry-port=0"]);
+    command.args(["--apiserver", &url, RESOURCES, "--namespaces=b"]);
+    let running = Running::spawn(command);
+    let [metrics, telemetry] = addresses(&running.line());
+    until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+    assert_eq!(pods(&get(&metrics, "/metrics").1), ["c"]);
+    running.terminate();
+    let log = running.ended().stderr;
+    assert!(!log.contains("configuration file"), "{log}");
+}
+
+#[test]
+fn lists_that_leave_nothing_are_warned_of() {
+    let server = small();
+    let log = |options: &[&str]| {
+        let running = server.program(PROGRAM, options);
+        running.line();
+        running.terminate();
+        running.ended().stderr
+    };
+    let warning = "leaves no family of the resources served";
+    let nothing = log(&[RESOURCES, "--metric-allowlist=kube_deployment_.*"]);
+    assert!(nothing.contains(&format!("--metric-allowlist {warning}")), "{nothing}");
+    let nothing = log(&[RESOURCES, "--metric-denylist=kube"]);
+    assert!(nothing.contains(&format!("--metric-denylist {warning}")), "{nothing}");
+    assert!(!log(&[RESOURCES, "--metric-allowlist=kube_pod_info"]).contains(warning));
+}
+
+#[test]
 fn what_cannot_be_honoured_is_refused_and_what_has_no_meaning_is_warned_of() {
     refused(PROGRAM, &["--custom-resource-state-config-file=f"], "custom resources are not served yet");
     refused(PROGRAM, &["--port", "-1"], "invalid value '-1' for '--port <PORT>': -1 is not in 0..=65535");
@@ -235,6 +302,8 @@ fn help_is_grouped_and_completions_are_printed() {
         let script = run(PROGRAM, &["completion", shell]);
         assert!(script.code == Some(0) && script.stdout.contains("metric-labels-allowlist"), "{shell}");
     }
+    assert_eq!(run(PROGRAM, &["help"]).stdout, help);
+    assert_eq!(run(PROGRAM, &["help", "render"]).stdout, run(PROGRAM, &["render", "--help"]).stdout);
     refused(PROGRAM, &["completion", "dos"], "invalid value 'dos' for '<SHELL>'");
 }
 

@@ -336,17 +336,13 @@ pub struct NodeArgs {
 }
 
 impl NodeArgs {
-    /// Settings for the pods of the node.
+    /// Settings for the pods of the node. Without one, the name is empty: whether that will do depends on what is done.
     ///
     /// # Errors
-    /// No node, or an option that makes no sense.
+    /// An option that makes no sense.
     pub fn settings(&self, shared: &SharedArgs) -> Result<Settings, UsageError> {
-        match self.node.as_deref() {
-            None | Some("") => Err(UsageError::new("which node? give --node or set NODE_NAME")),
-            Some(node) => {
-                Settings::resolve(shared, Part::Node(node.to_owned()), Shard::WHOLE, crate::resources::pods())
-            }
-        }
+        let node = self.node.clone().unwrap_or_default();
+        Settings::resolve(shared, Part::Node(node), Shard::WHOLE, crate::resources::pods())
     }
 }
 

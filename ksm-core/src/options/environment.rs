@@ -3,28 +3,29 @@
 //! A Kubernetes Service called `ksm` puts `KSM_PORT=tcp://…` and the like into every pod of its namespace
 //! (<https://kubernetes.io/docs/concepts/services-networking/service/#environment-variables>): these are not ours.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 
-use clap::Command;
+use clap::{Arg, Command};
 
 const PREFIX: &str = "KSM_";
 
-/// The command with each option that the environment sets, and the names of variables that set none.
+/// The command, and its subcommands that take the same options, with each option that the environment sets; and names
+/// of variables that set none.
 pub(super) fn apply(command: Command) -> (Command, Vec<String>) {
     let set = std::env::vars_os().filter(|(name, value)| is_ours(name, value));
-    let mut unknown: Vec<String> = set.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
-    let command = command.mut_args(|arg| {
-        let Some(name) = arg.get_long().map(variable) else { return arg };
-        match unknown.iter().position(|other| *other == name) {
+    let set: BTreeSet<String> = set.map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    let options: BTreeSet<String> = command.get_arguments().filter_map(|arg| arg.get_long().map(variable)).collect();
+    let apply = |arg: Arg| {
+        let name = arg.get_long().map(variable).filter(|name| options.contains(name) && set.contains(name));
+        match name {
+            Some(name) => arg.env(name),
             None => arg,
-            Some(at) => {
-                unknown.swap_remove(at);
-                arg.env(name)
-            }
         }
-    });
-    unknown.sort();
-    (command.mut_args(|arg| arg.hide_env(true)), unknown)
+        .hide_env(true)
+    };
+    let command = command.mut_args(apply).mut_subcommands(|subcommand| subcommand.mut_args(apply));
+    (command, set.difference(&options).cloned().collect())
 }
 
 /// The variable of the option with that long name.

@@ -13,12 +13,18 @@ use crate::family::KeyFilter;
 pub struct KeyFilters(BTreeMap<String, KeyFilter>);
 
 impl KeyFilters {
-    /// Reads the value of `flag`, if it has one; `known` are the plural names it may hold. Of a repeated resource the last list counts.
+    /// Reads the value of `flag`, if it has one; `known` are the plural names it may hold, `served` those that make a
+    /// difference to this program. Of a repeated resource the last list counts.
     /// The second value holds warnings, one line each.
     ///
     /// # Errors
     /// Bad syntax, or a resource that is not known.
-    pub fn parse(flag: &str, text: Option<&str>, known: &[&str]) -> Result<(Self, Vec<String>), UsageError> {
+    pub fn parse(
+        flag: &str,
+        text: Option<&str>,
+        known: &[&str],
+        served: &[&str],
+    ) -> Result<(Self, Vec<String>), UsageError> {
         let (mut filters, mut warnings) = (BTreeMap::new(), Vec::new());
         let mut rest = text.unwrap_or_default().trim();
         while !rest.is_empty() {
@@ -26,7 +32,7 @@ impl KeyFilters {
             if resource != "*" && !known.contains(&resource) {
                 return Err(UsageError::new(format!(
                     "{flag}: unknown resource {resource:?}, expected * or one of {}",
-                    known.join(", ")
+                    served.join(", ")
                 )));
             }
             for key in keys.iter().filter(|key| key.contains(['"', '\''])) {

@@ -14,7 +14,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, CommandFactory, FromArgMatches, 
 
 use super::file::FileValues;
 use super::page::page;
-use super::{Configuration, FileContent, Job, Settings, Source, UsageError, environment};
+use super::{Configuration, FileContent, Job, Part, Settings, Source, UsageError, environment};
 use crate::build::Build;
 
 /// How a binary turns its arguments into settings.
@@ -83,6 +83,14 @@ pub fn parse_from<A: clap::Args + CommandFactory + FromArgMatches + 'static>(
         None => (None, matches),
     };
     let (base, _) = environment::apply(options::<A>(build));
+    // What a target serves is explained without reading anything of a node.
+    let needs_node = !(name.as_deref() == Some("explain") && given.contains_id("url"));
+    let resolve = move |args: A| match resolve(args)? {
+        settings if needs_node && settings.part == Part::Node(String::new()) => {
+            Err(UsageError::new("which node? give --node or set NODE_NAME"))
+        }
+        settings => Ok(settings),
+    };
     let source = source(build, base, given.clone(), resolve);
     let (mut settings, file) = from_file(&source)?;
     let warn = |name| format!("{name} in the environment sets no option of {}", build.name);
@@ -119,7 +127,7 @@ fn source<A: FromArgMatches + 'static>(
     build: Build,
     command: Command,
     given: ArgMatches,
-    resolve: ToSettings<A>,
+    resolve: impl Fn(A) -> Result<Settings, UsageError> + Send + Sync + 'static,
 ) -> Source {
     let path = given.get_one::<OsString>("config").filter(|path| !path.is_empty()).map(PathBuf::from);
     let optional = given.get_one::<bool>("continue_without_config").copied().unwrap_or(false);
@@ -193,7 +201,6 @@ pub fn command<A: clap::Args + CommandFactory>(build: Build) -> Command {
                         .help("Explain what this target serves, such as http://127.0.0.1:8080/metrics"),
                 ),
         ))
-        .disable_help_subcommand(true)
         .args_conflicts_with_subcommands(true)
         .subcommand_help_heading("Commands")
         .mut_subcommands(|command| command.args_override_self(true).max_term_width(110))

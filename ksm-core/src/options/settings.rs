@@ -166,14 +166,14 @@ impl Settings {
         }
         args.custom_resources.check()?;
         let known = known(registry);
+        let names: Vec<&str> = registry.iter().map(|resource| resource.descriptor().plural).collect();
+        let served: Vec<&str> = names.into_iter().filter(|plural| part.admits(plural)).collect();
         let families = Lists::new(args)?;
+        let key_filters = |flag, text| KeyFilters::parse(flag, text, &known, &served);
         let (labels, mut warnings) =
-            KeyFilters::parse("--metric-labels-allowlist", args.metrics.metric_labels_allowlist.as_deref(), &known)?;
-        let (annotations, more) = KeyFilters::parse(
-            "--metric-annotations-allowlist",
-            args.metrics.metric_annotations_allowlist.as_deref(),
-            &known,
-        )?;
+            key_filters("--metric-labels-allowlist", args.metrics.metric_labels_allowlist.as_deref())?;
+        let (annotations, more) =
+            key_filters("--metric-annotations-allowlist", args.metrics.metric_annotations_allowlist.as_deref())?;
         warnings.extend(more);
         warnings.extend(args.inert.warnings());
         let (namespaces, excluded_namespaces) = namespaces(args)?;
@@ -186,6 +186,10 @@ impl Settings {
             let plural = resource.descriptor().plural;
             let plan = families.plan(resource, labels.of(plural), annotations.of(plural))?;
             resources.push(Enabled { resource, plan });
+        }
+        if resources.iter().all(|enabled| enabled.plan.families().is_empty()) {
+            let list = if families.allow.is_empty() { "--metric-denylist" } else { "--metric-allowlist" };
+            warnings.push(format!("{list} leaves no family of the resources served: every scrape will be empty"));
         }
         Ok(Self {
             connection: connection(args)?,

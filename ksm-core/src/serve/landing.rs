@@ -63,7 +63,7 @@ pub(super) fn metrics_page(about: &About, catalogue: &Catalogue) -> String {
             grouped(count as u64),
             grouped(totals.samples),
             size(totals.bytes),
-            size(packed_bytes),
+            kept(packed_bytes, totals.bytes),
             last_event(resource, now),
             filtering(resource.filtering()),
             name = escape(resource.plural()),
@@ -75,7 +75,7 @@ pub(super) fn metrics_page(about: &About, catalogue: &Catalogue) -> String {
         grouped(objects),
         grouped(samples),
         size(bytes),
-        size(packed)
+        kept(packed, bytes)
     );
     largest_families(&mut page, catalogue, samples);
     close(page)
@@ -191,6 +191,11 @@ fn grouped(number: u64) -> String {
     out
 }
 
+/// Bytes that are kept packed of so much text. Little text is kept as it is, until somebody takes gzip.
+fn kept(packed: u64, text: u64) -> String {
+    if packed == 0 && text > 0 { "plain".to_owned() } else { size(packed) }
+}
+
 /// Bytes in a unit that leaves at most four digits.
 fn size(bytes: u64) -> String {
     let mut value = bytes as f64;
@@ -238,6 +243,7 @@ mod tests {
         assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1\u{202f}000", "1\u{202f}234\u{202f}567"]);
         assert_eq!([0, 999, 1500, 123_456, 89_200_000].map(size), ["0 B", "999 B", "1.5 kB", "123 kB", "89.2 MB"]);
         assert_eq!([0, 59, 60, 7199, 200_000].map(age), ["0 s", "59 s", "1 min", "1 h", "2 d"]);
+        assert_eq!([(0, 0), (0, 9), (7, 9)].map(|(packed, text)| kept(packed, text)), ["0 B", "plain", "7 B"]);
         assert_eq!(escape("<a&\"b\">"), "&lt;a&amp;&quot;b&quot;&gt;");
     }
 }
