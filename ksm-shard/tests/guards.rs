@@ -269,6 +269,34 @@ fn tokens_are_reviewed_and_no_answer_is_no_permission() {
 }
 
 #[test]
+fn headers_and_connections_are_limited() {
+    let server = small();
+    let running = server.program(PROGRAM, &["--resources=nodes", "--server-read-header-timeout=0"]);
+    let [metrics, telemetry] = addresses(&running.line());
+    until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+    let mut long = connect(&metrics);
+    let header = "v".repeat(20_000);
+    write!(long, "GET /livez HTTP/1.1\r\nhost: test\r\nx-long: {header}\r\n\r\n").expect("the request is sent");
+    let mut status = [0; 12];
+    long.read_exact(&mut status).expect("it is answered");
+    assert_eq!(&status, b"HTTP/1.1 431");
+    // All places are taken by requests that do not come to an end.
+    let mut taken: Vec<_> = (0..512).map(|_| connect(&metrics)).collect();
+    for stream in &mut taken {
+        stream.write_all(b"GET /met").expect("the request is begun");
+    }
+    let mut late = connect(&metrics);
+    late.write_all(b"GET /livez HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n").expect("the request is sent");
+    late.set_read_timeout(Some(std::time::Duration::from_millis(500))).expect("a time limit can be set");
+    let mut byte = [0];
+    assert!(late.read(&mut byte).is_err(), "one more than there are places is answered");
+    assert_eq!(get(&telemetry, "/livez").0, 200, "the other port has places of its own");
+    taken.pop();
+    late.set_read_timeout(Some(std::time::Duration::from_secs(60))).expect("a time limit can be set");
+    assert_eq!(late.read(&mut byte).ok(), Some(1), "a place was left");
+}
+
+#[test]
 fn health_pages_disclose_nothing_behind_a_guard() {
     // R45: not even what is not listed yet.
     let server = small();

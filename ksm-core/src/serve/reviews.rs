@@ -139,3 +139,51 @@ async fn ask(client: kube::Client, token: &str, path: &str) -> Result<Verdict, k
     let denied = status.denied.unwrap_or(false);
     Ok(if status.allowed && !denied { Verdict::Allowed } else { Verdict::Forbidden })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+    use http::{Request, Response};
+    use http_body_util::Full;
+    use serde_json::json;
+
+    use super::*;
+
+    /// An API server that knows everybody, or nobody, and how many tokens it was asked about.
+    fn reviews(known: bool) -> (Reviews, Arc<AtomicUsize>) {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&asked);
+        let service = tower::service_fn(move |request: Request<kube::client::Body>| {
+            let is_token = request.uri().path().ends_with("/tokenreviews");
+            counted.fetch_add(usize::from(is_token), Relaxed);
+            let status = match is_token {
+                true => json!({"authenticated": known, "user": {"username": "u"}}),
+                false => json!({"allowed": true}),
+            };
+            let body = json!({"metadata": {}, "spec": {}, "status": status}).to_string();
+            async move { Ok::<_, Infallible>(Response::new(Full::new(bytes::Bytes::from(body)))) }
+        });
+        (Reviews::new(kube::Client::new(service, "default")), asked)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn answers_are_remembered_for_their_time_and_no_longer() {
+        for (known, verdict, holds) in [(true, Verdict::Allowed, ALLOWED), (false, Verdict::Unknown, REFUSED)] {
+            let (reviews, asked) = reviews(known);
+            for expected in [1, 2] {
+                assert_eq!(reviews.review("t", "/metrics").await, Some(verdict));
+                tokio::time::advance(holds - Duration::from_secs(1)).await;
+                assert_eq!(reviews.review("t", "/metrics").await, Some(verdict));
+                assert_eq!(asked.load(Relaxed), expected, "{verdict:?}");
+                tokio::time::advance(Duration::from_secs(2)).await;
+            }
+            // Another path, and another token, are other questions.
+            reviews.review("t", "/").await;
+            reviews.review("other", "/").await;
+            assert_eq!(asked.load(Relaxed), 4, "{verdict:?}");
+        }
+    }
+}

@@ -88,6 +88,37 @@ async fn parts_together_are_the_whole_and_every_family_is_in_one() {
 }
 
 #[tokio::test]
+async fn parts_stay_as_they_are_while_a_resource_empties_and_fills() {
+    let object = || names(&["a1"]);
+    let mut alphas = store(&ALPHAS, object());
+    let betas = store(&BETAS, names(&["b1"]));
+    let catalogue = [served(&ALPHAS, std::slice::from_ref(&alphas)), served(&BETAS, &[betas])];
+    let running = Running::start(Catalogue::new(catalogue.into()), LIMITS).await;
+    // The families of each part, of the second resource only.
+    let parts = async || {
+        let mut parts = Vec::new();
+        for index in 1..=3 {
+            let body = running.get(&format!("/metrics?part={index}/3")).await.body;
+            let headers = body.lines().filter_map(|line| line.strip_prefix("# TYPE demo_beta_"));
+            parts.push(headers.map(|rest| rest.split(' ').next().unwrap().to_owned()).collect::<Vec<_>>());
+        }
+        parts
+    };
+    let before = parts().await;
+    assert_eq!(before.concat().len(), 2);
+    alphas.delete(ObjectKey::from_uid("a1"));
+    alphas.publish();
+    assert!(!running.get("/metrics").await.body.contains("demo_alpha_"));
+    assert_eq!(parts().await, before);
+    let mut rendered = Rendered::default();
+    render(&ALPHAS, "a1", &mut rendered);
+    alphas.apply(ObjectKey::from_uid("a1"), &rendered);
+    alphas.publish();
+    assert!(running.get("/metrics").await.body.contains("demo_alpha_"));
+    assert_eq!(parts().await, before);
+}
+
+#[tokio::test]
 async fn a_part_that_cannot_be_is_refused() {
     let running = Running::start(small(), LIMITS).await;
     let reply = running.get("/metrics?part=3/2").await;
