@@ -22,14 +22,21 @@ Names and meaning are those of kube-state-metrics v2.20 where it has the option;
 list in the file takes the place of the flag's list, it is not added to it; an empty list leaves the flag's.
 - **Lists** are separated by commas; blanks, line breaks and empty entries do not count. Repeated flags add up, but of \
 repeated label and annotation lists the last one counts. In the file, a list may also be a YAML list or a map without \
-values (`resources: {pods: {}}`), and label lists are maps of lists (`labels_allow_list: {pods: [app, team]}`).
+values (`resources: {pods: {}}`), and label lists are maps of lists (`labels_allow_list: {pods: [app, team]}`). Names \
+stay as they are written, without quotes too: `namespaces: [se, no]` are two namespaces.
 - **Patterns** match anywhere in the name of a family and may look around (`^kube_(?!pod_).*`). One that takes more than \
 a million steps on a name is refused.
-- **Durations** are written as in Go: `5s`, `1m30s`, `250ms`.
-- **Changes**: the configuration file, the kubeconfig, and the file of `--tls-config` with its certificates are read \
-every second. A new configuration is listed aside, while the one before is served, and takes its place in one step; \
-until then it takes memory beside it. What makes no sense changes nothing, and is told in the log and by \
-`kube_state_metrics_last_config_reload_successful`. Hosts, ports, time limits, `tls_config` and `auth_filter` are \
+- **Durations** are written as in Go: `5s`, `1m30s`, `250ms`. In the file, the bare number of a `server_*_timeout` is \
+nanoseconds, as Go's YAML has it.
+- **Proxies**: `proxy-url` of the kubeconfig, or else `HTTPS_PROXY` (`HTTP_PROXY` for an API server without TLS) but for \
+what `NO_PROXY` names and the loopback. They may be `http://` or `socks5://`.
+- **Changes**: the configuration file, and the kubeconfig and the file of `--tls-config` with the certificates and keys \
+that they name, are read every second. A new configuration is listed aside, while the one before is served, and takes \
+its place in one step; until then it takes memory beside it. What makes no sense changes nothing. Neither does what \
+would empty something that is served, because the API server refuses it (a wrong token, a right that is not there) or \
+cannot list it: that is tried on until it works or the files change again. Both are told in the log and by \
+`kube_state_metrics_last_config_reload_successful`, a list that does not come after a minute; \
+`kube_state_metrics_sharded_reload_waiting` says meanwhile what is waited for. Hosts, ports, time limits, `tls_config` and `auth_filter` are \
 taken at the next start only, as is switching TLS on or off; the log says so, and \
 `kube_state_metrics_sharded_restart_needed` has a sample for each key until then.
 - **Guards**: `--tls-config` takes the [web configuration](https://github.com/prometheus/exporter-toolkit/blob/master/\
@@ -46,7 +53,10 @@ manifests without any server, where the options of serving apply:
 $ kubectl get pods,nodes -A -o json | ksm-shard render --metric-labels-allowlist='pods=[app]'
 $ ksm-shard explain -f manifests.yaml --metric-denylist='^kube_pod_status_'
 $ ksm-shard explain --url http://127.0.0.1:8080/metrics
+$ curl -s --cacert ca.crt -H \"Authorization: Bearer $TOKEN\" https://metrics.example/metrics | ksm-shard explain
 ```
+
+The last one is for targets behind a guard.
 ";
 
 /// Writes the page.
