@@ -3,7 +3,7 @@
 #[path = "../../ksm-core/tests/support/program.rs"]
 mod program;
 
-use program::{failed, refused, run, serves_without_an_api_server};
+use program::{ALONE, Folder, Running, failed, refused, run, serves_without_an_api_server};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_ksm-node");
 
@@ -48,6 +48,27 @@ fn a_target_is_explained_without_a_node() {
 }
 
 #[test]
+fn the_node_comes_from_wherever_options_come_from() {
+    let folder = Folder::new("node-file");
+    let file = folder.write("ksm.yaml", "node: from-file\n");
+    let served = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = std::process::Command::new(PROGRAM);
+        command.env_clear().envs(variables.iter().copied()).args(ALONE).args(arguments);
+        let running = Running::spawn(command);
+        let [metrics, _] = program::addresses(&running.line());
+        let page = program::get(&metrics, "/").1;
+        let node = page.split("Pods of node ").nth(1).expect("the page says which").split([':', '<']).next();
+        node.unwrap_or_default().to_owned()
+    };
+    // Each outdoes the ones before it.
+    let (own, usual) = (("KSM_NODE", "from-own"), ("NODE_NAME", "from-usual"));
+    assert_eq!(served(&[usual], &[]), "from-usual");
+    assert_eq!(served(&[own], &[]), "from-own");
+    assert_eq!(served(&[own, usual], &["--node=from-flag"]), "from-flag");
+    assert_eq!(served(&[own, usual], &["--node=from-flag", "--config", &file]), "from-file");
+}
+
+#[test]
 fn the_node_may_come_from_the_environment() {
     let mut command = std::process::Command::new(PROGRAM);
     command.env_clear().env("NODE_NAME", "n1").args(program::ALONE);
@@ -64,4 +85,28 @@ fn the_node_may_come_from_the_environment() {
 fn it_serves_without_an_api_server() {
     failed(PROGRAM, &["--node=n1"], 1, "which API server? give --kubeconfig or --apiserver");
     serves_without_an_api_server(PROGRAM, &["--node=n1"]);
+}
+
+#[test]
+fn what_shards_are_told_is_refused() {
+    for option in [
+        "--shard=0",
+        "--total-shards=1",
+        "--shard-by=md5",
+        "--pod=a",
+        "--pod-namespace=a",
+        "--reshard-grace=1s",
+        "--reshard-overlap=on",
+        "--track-unscheduled-pods",
+    ] {
+        let name = option.split('=').next().unwrap_or_default();
+        refused(PROGRAM, &[option], &format!("unexpected argument '{name}' found"));
+    }
+    let folder = Folder::new("node-file");
+    let file = folder.write("ksm.yaml", "total_shards: 2\nnamespaces: [b]\n");
+    let running = Running::start(PROGRAM, &[&ALONE[..], &["--config", &file, "--node=n1"]].concat());
+    running.line();
+    running.terminate();
+    let log = running.ended().stderr;
+    assert!(log.contains("configuration file: ksm-node has no --total-shards"), "{log}");
 }
