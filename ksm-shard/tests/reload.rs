@@ -209,12 +209,14 @@ fn a_configuration_that_cannot_be_listed_is_told_and_the_one_before_stays() {
     folder.write("ksm.yaml", "resources: [pods, nodes]\n");
     let nodes = ["kube_state_metrics_sharded_reload_waiting{resource=\"nodes\"} 1.0"];
     until("it is said what is waited for", || waiting() == nodes);
+    until("it is said to have failed", || told(&telemetry, SUCCESSFUL) == "0");
     let body = get(&metrics, "/metrics").1;
     assert_eq!((samples(&body, "kube_pod_info"), samples(&body, "kube_node_info")), (3, 0));
     assert_eq!(told(&telemetry, HASH), hash);
     // Back again: nothing is waited for.
     folder.write("ksm.yaml", "resources: [pods]\n");
     until("nothing is waited for", || waiting().is_empty());
+    until("nothing has failed", || told(&telemetry, SUCCESSFUL) == "1");
     folder.write("ksm.yaml", "resources: [pods, nodes]\n");
     until("it is said again", || waiting() == nodes);
     server.testbed.faults().clear();

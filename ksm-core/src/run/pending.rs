@@ -20,6 +20,10 @@ use crate::watch::Progress;
 /// How long a new configuration may take before it is said to have failed. It is tried on and on all the same.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How often a list may fail before that is said: credentials that are wrong fail at once, and so does an API server that
+/// is about to be well again.
+const TRIES: u64 = 3;
+
 /// A list/watch, as far as it is measured against that of another configuration.
 pub(super) struct List {
     pub(super) plural: String,
@@ -83,16 +87,22 @@ struct Waiting {
 impl Waiting {
     async fn complete(&mut self, next: &[List], current: &[List], files: &Files, failed: impl Fn()) {
         loop {
-            let Missing { lists, refused } = Missing::of(next, current);
+            let Missing { lists, refused, failing } = Missing::of(next, current);
             let names = lists.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
             let done = lists.is_empty();
             files.set_waiting(lists);
             if done {
                 return;
             }
-            if (refused || self.since.elapsed() >= PATIENCE) && !std::mem::replace(&mut self.told, true) {
+            let why = match self.since.elapsed() >= PATIENCE {
+                _ if refused => Some("the API server refuses what is served now"),
+                _ if failing => Some("its lists fail"),
+                true => Some("its lists are not complete"),
+                false => None,
+            };
+            if let Some(why) = why.filter(|_| !self.told) {
+                self.told = true;
                 failed();
-                let why = if refused { "the API server refuses lists of it" } else { "its lists are not complete" };
                 warn!(waiting = names, "new configuration not in use: {why}; trying on, the one before stays served");
             }
             sleep(READINESS_PAUSE).await;
@@ -107,6 +117,8 @@ struct Missing {
     lists: BTreeMap<String, usize>,
     /// Whether one of them is refused though it is served now.
     refused: bool,
+    /// Whether one of them has failed again and again.
+    failing: bool,
 }
 
 impl Missing {
@@ -119,6 +131,7 @@ impl Missing {
                 continue;
             }
             missing.refused |= is_served && list.progress.is_refused();
+            missing.failing |= list.progress.lists_failed.get() >= TRIES;
             *missing.lists.entry(list.plural.clone()).or_default() += 1;
         }
         missing
@@ -146,7 +159,7 @@ mod tests {
     #[test]
     fn what_is_served_must_be_complete_and_the_rest_settled() {
         let missing = |next: &[List], current: &[List]| {
-            let Missing { lists, refused } = Missing::of(next, current);
+            let Missing { lists, refused, .. } = Missing::of(next, current);
             (lists.into_iter().collect::<Vec<_>>(), refused)
         };
         let pods = |count| vec![("pods".to_owned(), count)];
@@ -191,12 +204,20 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_refusal_of_what_is_served_is_told_at_once() {
-        let (current, next) = ([list("pods", None, Progress::set_synced)], [list("pods", None, refused)]);
-        let (files, failures) = (Files::default(), Cell::new(0));
-        let mut waiting = Waiting { since: Instant::now(), told: false };
-        let complete = waiting.complete(&next, &current, &files, || failures.set(failures.get() + 1));
-        assert!(tokio::time::timeout(Duration::from_secs(1), complete).await.is_err());
-        assert_eq!(failures.get(), 1);
+    async fn a_refusal_of_what_is_served_is_told_at_once_and_other_failures_when_they_repeat() {
+        let failing = |times| move |progress: &Progress| progress.lists_failed.add(times);
+        for (next, told) in [
+            (list("pods", None, refused), 1),
+            (list("pods", None, failing(TRIES)), 1),
+            (list("nodes", None, failing(TRIES)), 1),
+            (list("pods", None, failing(TRIES - 1)), 0),
+        ] {
+            let (current, next) = ([list("pods", None, Progress::set_synced)], [next]);
+            let (files, failures) = (Files::default(), Cell::new(0));
+            let mut waiting = Waiting { since: Instant::now(), told: false };
+            let complete = waiting.complete(&next, &current, &files, || failures.set(failures.get() + 1));
+            assert!(tokio::time::timeout(Duration::from_secs(1), complete).await.is_err());
+            assert_eq!(failures.get(), told);
+        }
     }
 }

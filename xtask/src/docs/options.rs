@@ -35,7 +35,7 @@ that they name, are read every second. A new configuration is listed aside, whil
 its place in one step; until then it takes memory beside it. What makes no sense changes nothing. Neither does what \
 would empty something that is served, because the API server refuses it (a wrong token, a right that is not there) or \
 cannot list it: that is tried on until it works or the files change again. Both are told in the log and by \
-`kube_state_metrics_last_config_reload_successful`, a list that does not come after a minute; \
+`kube_state_metrics_last_config_reload_successful`, lists that do not come without an error after a minute; \
 `kube_state_metrics_sharded_reload_waiting` says meanwhile what is waited for. Hosts, ports, time limits, `tls_config` and `auth_filter` are \
 taken at the next start only, as is switching TLS on or off; the log says so, and \
 `kube_state_metrics_sharded_restart_needed` has a sample for each key until then.
