@@ -38,8 +38,8 @@ fn label_lists_name_what_there_is() {
 #[test]
 fn a_target_is_explained_without_a_node() {
     let mut command = std::process::Command::new(PROGRAM);
-    command.env_clear().env("NODE_NAME", "n1").args(program::ALONE);
-    let running = program::Running::spawn(command);
+    command.env_clear().env("NODE_NAME", "n1").args(ALONE);
+    let running = Running::spawn(command);
     let [metrics, _] = program::addresses(&running.line());
     let explained = run(PROGRAM, &["explain", "--url", &format!("http://{metrics}/metrics")]);
     assert_eq!(explained.code, Some(0), "{}", explained.stderr);
@@ -71,8 +71,8 @@ fn the_node_comes_from_wherever_options_come_from() {
 #[test]
 fn the_node_may_come_from_the_environment() {
     let mut command = std::process::Command::new(PROGRAM);
-    command.env_clear().env("NODE_NAME", "n1").args(program::ALONE);
-    let running = program::Running::spawn(command);
+    command.env_clear().env("NODE_NAME", "n1").args(ALONE);
+    let running = Running::spawn(command);
     let [metrics, telemetry] = program::addresses(&running.line());
     assert!(program::get(&metrics, "/").1.contains("Pods of node n1"));
     // Small as it is to be, it takes no profiles.

@@ -243,21 +243,19 @@ fn a_file_outdoes_the_environment_and_one_that_is_there_is_taken_though_it_need_
     let folder = Folder::new("optional");
     let file = folder.write("ksm.yaml", "namespaces: [c]\n");
     let url = server.testbed.url();
-    let mut command = Command::new(PROGRAM);
-    command
-        .env_clear()
-        .env("KSM_NAMESPACES", "a,b")
-        .env("KSM_CONFIG", &file)
-        .env("KSM_CONTINUE_WITHOUT_CONFIG", "true");
-    command.args(["--host=127.0.0.1", "--port=0", "--telemetry-host=127.0.0.1", "--telemetry-port=0"]);
-    command.args(["--apiserver", &url, RESOURCES, "--namespaces=b"]);
-    let running = Running::spawn(command);
-    let [metrics, telemetry] = addresses(&running.line());
-    until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
-    assert_eq!(pods(&get(&metrics, "/metrics").1), ["c"]);
-    running.terminate();
-    let log = running.ended().stderr;
-    assert!(!log.contains("configuration file"), "{log}");
+    for flags in [&[][..], &["--namespaces=b"]] {
+        let mut command = Command::new(PROGRAM);
+        command.env_clear().env("KSM_NAMESPACES", "a,b").env("KSM_CONFIG", &file);
+        command.env("KSM_CONTINUE_WITHOUT_CONFIG", "true").args(["--apiserver", &url, RESOURCES]).args(flags);
+        command.args(["--host=127.0.0.1", "--port=0", "--telemetry-host=127.0.0.1", "--telemetry-port=0"]);
+        let running = Running::spawn(command);
+        let [metrics, telemetry] = addresses(&running.line());
+        until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+        assert_eq!(pods(&get(&metrics, "/metrics").1), ["c"], "{flags:?}");
+        running.terminate();
+        let log = running.ended().stderr;
+        assert!(!log.contains("configuration file"), "{log}");
+    }
 }
 
 #[test]
