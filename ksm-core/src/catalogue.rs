@@ -42,7 +42,7 @@ pub struct About {
 
 /// A resource as it is served.
 pub struct ServedResource {
-    resource: &'static dyn AnyResource,
+    resource: Arc<dyn AnyResource>,
     /// Names of the families, in the order of the plan.
     families: Vec<String>,
     text_headers: Headers,
@@ -54,17 +54,18 @@ pub struct ServedResource {
 impl ServedResource {
     /// A resource with the families of `plan`; one reader and one progress for each namespace, in the same order.
     pub fn new(
-        resource: &'static dyn AnyResource,
+        resource: Arc<dyn AnyResource>,
         plan: &Plan,
         readers: Vec<Reader>,
         progress: Vec<Arc<Progress>>,
     ) -> Self {
         let table = resource.families();
+        let families = plan.families().iter().map(|&index| table[index].name.to_owned()).collect();
         Self {
+            families,
+            text_headers: Headers::new(&*resource, plan, Format::Text),
+            openmetrics_headers: Headers::new(&*resource, plan, Format::OpenMetrics),
             resource,
-            families: plan.families().iter().map(|&index| table[index].name.to_owned()).collect(),
-            text_headers: Headers::new(resource, plan, Format::Text),
-            openmetrics_headers: Headers::new(resource, plan, Format::OpenMetrics),
             readers,
             progress,
         }

@@ -3,6 +3,8 @@
 //! [`Resource`] is a static table over one view; [`AnyResource`] is what the rest of the program sees, so that resources
 //! known only at run time fit in as well.
 
+use std::sync::Arc;
+
 use crate::exposition::write_label;
 use crate::family::{Family, FamilyInfo, MAX_TEXT, Plan, Samples, Written};
 use crate::view::{DecodeError, Encoding, Object, ObjectMeta, decode};
@@ -122,6 +124,37 @@ pub trait AnyResource: Send + Sync {
         admit: &mut dyn FnMut(&ObjectMeta) -> bool,
         out: &mut Rendered,
     ) -> Result<bool, DecodeError>;
+}
+
+/// Resources of a table that is there as long as the program, as whatever serves them holds them. One that is known
+/// only at run time is held in the same way, and goes with the last who holds it.
+pub fn shared(table: &'static [&'static dyn AnyResource]) -> Vec<Arc<dyn AnyResource>> {
+    table.iter().map(|resource| Arc::new(*resource) as Arc<dyn AnyResource>).collect()
+}
+
+impl<R: AnyResource + ?Sized> AnyResource for &R {
+    fn descriptor(&self) -> Descriptor<'_> {
+        (**self).descriptor()
+    }
+
+    fn families(&self) -> Vec<FamilyInfo<'_>> {
+        (**self).families()
+    }
+
+    fn base_labels(&self) -> Vec<&str> {
+        (**self).base_labels()
+    }
+
+    fn render(
+        &self,
+        encoding: Encoding,
+        bytes: &[u8],
+        plan: &Plan,
+        admit: &mut dyn FnMut(&ObjectMeta) -> bool,
+        out: &mut Rendered,
+    ) -> Result<bool, DecodeError> {
+        (**self).render(encoding, bytes, plan, admit, out)
+    }
 }
 
 impl<V: Object> AnyResource for Resource<V> {

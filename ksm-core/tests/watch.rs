@@ -75,7 +75,7 @@ fn start(testbed: &Testbed, resource: &str, shard: Shard, change: impl FnOnce(&m
     let store = Store::new(plan.families().len());
     let (reader, progress) = (store.reader(), Arc::new(Progress::default()));
     let mut watch = Watch {
-        resource,
+        resource: Arc::new(resource),
         plan,
         namespace: None,
         field_selector: None,

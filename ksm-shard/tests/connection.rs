@@ -149,8 +149,7 @@ fn credentials_that_are_refused_empty_nothing() {
     scraper.end();
     running.terminate();
     let log = running.ended().stderr;
-    for said in ["new configuration, listing aside", "new configuration not in use: "]
-    {
+    for said in ["new configuration, listing aside", "new configuration not in use: "] {
         assert!(log.contains(said), "{said}: {log}");
     }
 }

@@ -12,6 +12,7 @@ use super::reshard::{Overlap, grace};
 use super::{CustomResourceArgs, InertArgs, Part, Settings, UsageError, duration};
 use crate::autoshard::Autoshard;
 use crate::shard::{Scheme, Shard};
+use crate::{resource, resources};
 
 /// Twice the usual time between scrapes.
 const DEFAULT_GRACE: Duration = Duration::from_secs(30);
@@ -54,7 +55,7 @@ impl SharedArgs {
     /// # Errors
     /// An option that makes no sense.
     pub fn rest_settings(&self) -> Result<Settings, UsageError> {
-        Settings::resolve(self, Part::Rest, Shard::WHOLE, crate::resources::all())
+        Settings::resolve(self, Part::Rest, Shard::WHOLE, &resource::shared(resources::all()))
     }
 
     /// Settings of a program that serves pods without a node, and nothing else.
@@ -62,7 +63,7 @@ impl SharedArgs {
     /// # Errors
     /// An option that makes no sense.
     pub fn unscheduled_settings(&self) -> Result<Settings, UsageError> {
-        Settings::resolve(self, Part::Unscheduled, Shard::WHOLE, crate::resources::pods())
+        Settings::resolve(self, Part::Unscheduled, Shard::WHOLE, &resource::shared(resources::pods()))
     }
 }
 
@@ -274,7 +275,7 @@ impl ShardArgs {
             None | Some("") => Part::Everything,
             Some(node) => Part::Node(node.to_owned()),
         };
-        let mut settings = Settings::resolve(shared, part, self.shard()?, crate::resources::all())?;
+        let mut settings = Settings::resolve(shared, part, self.shard()?, &resource::shared(resources::all()))?;
         settings.autoshard = self.autoshard()?;
         if settings.autoshard.is_some() && (self.shard.is_some() || self.total_shards.is_some()) {
             settings.warnings.push("--pod finds out the shard: --shard and --total-shards do not count".to_owned());
@@ -342,7 +343,7 @@ impl NodeArgs {
     /// An option that makes no sense.
     pub fn settings(&self, shared: &SharedArgs) -> Result<Settings, UsageError> {
         let node = self.node.clone().unwrap_or_default();
-        Settings::resolve(shared, Part::Node(node), Shard::WHOLE, crate::resources::pods())
+        Settings::resolve(shared, Part::Node(node), Shard::WHOLE, &resource::shared(resources::pods()))
     }
 }
 

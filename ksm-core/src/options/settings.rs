@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{KeyFilters, Patterns, ServingArgs, SharedArgs, UsageError, entries};
@@ -145,7 +146,7 @@ impl Part {
 #[derive(Clone)]
 pub struct Enabled {
     /// The resource.
-    pub resource: &'static dyn AnyResource,
+    pub resource: Arc<dyn AnyResource>,
     /// Its families, and the labels and annotations to copy.
     pub plan: Plan,
 }
@@ -159,7 +160,7 @@ impl Settings {
         args: &SharedArgs,
         part: Part,
         shard: Shard,
-        registry: &[&'static dyn AnyResource],
+        registry: &[Arc<dyn AnyResource>],
     ) -> Result<Self, UsageError> {
         if let Part::Node(node) = &part {
             check_node(node)?;
@@ -184,7 +185,7 @@ impl Settings {
         let mut resources = Vec::new();
         for resource in enabled_resources(&args.watch.resources, &part, registry)? {
             let plural = resource.descriptor().plural;
-            let plan = families.plan(resource, labels.of(plural), annotations.of(plural))?;
+            let plan = families.plan(&*resource, labels.of(plural), annotations.of(plural))?;
             resources.push(Enabled { resource, plan });
         }
         if resources.iter().all(|enabled| enabled.plan.families().is_empty()) {
@@ -215,7 +216,7 @@ impl Settings {
 }
 
 /// Plural names that options may hold: those of other binaries as well, so that all can be given the same arguments.
-fn known(registry: &[&'static dyn AnyResource]) -> Vec<&'static str> {
+fn known(registry: &[Arc<dyn AnyResource>]) -> Vec<&str> {
     let served = registry.iter().map(|resource| resource.descriptor().plural);
     let mut known: Vec<&str> = crate::resources::PLURALS.into_iter().chain(served).collect();
     known.sort_unstable();
@@ -295,9 +296,9 @@ fn object_limit(limit: Option<i64>) -> Result<Option<usize>, UsageError> {
 fn enabled_resources(
     values: &[String],
     part: &Part,
-    registry: &[&'static dyn AnyResource],
-) -> Result<Vec<&'static dyn AnyResource>, UsageError> {
-    let admitted: Vec<_> = registry.iter().copied().filter(|r| part.admits(r.descriptor().plural)).collect();
+    registry: &[Arc<dyn AnyResource>],
+) -> Result<Vec<Arc<dyn AnyResource>>, UsageError> {
+    let admitted: Vec<_> = registry.iter().filter(|r| part.admits(r.descriptor().plural)).collect();
     let asked: BTreeSet<&str> = entries(values).collect();
     for name in &asked {
         if admitted.iter().any(|resource| resource.descriptor().plural == *name) {
@@ -319,6 +320,7 @@ fn enabled_resources(
             let descriptor = resource.descriptor();
             if asked.is_empty() { descriptor.enabled_by_default } else { asked.contains(descriptor.plural) }
         })
+        .cloned()
         .collect();
     if enabled.is_empty() {
         return Err(UsageError::new("--resources: nothing to serve"));

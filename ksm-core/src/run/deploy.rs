@@ -69,7 +69,7 @@ pub(super) fn wire(settings: &Settings, shares: &Shares, threads: Threads) -> (C
             readers.push(store.reader());
             all_progress.push(Arc::clone(&progress));
             watches.push(Watch {
-                resource: enabled.resource,
+                resource: Arc::clone(&enabled.resource),
                 plan: enabled.plan.clone(),
                 field_selector: field_selector(settings, descriptor.plural, descriptor.scope, namespace.is_none()),
                 namespace,
@@ -81,7 +81,7 @@ pub(super) fn wire(settings: &Settings, shares: &Shares, threads: Threads) -> (C
                 outage: Arc::clone(&outage),
             });
         }
-        served.push(ServedResource::new(enabled.resource, &enabled.plan, readers, all_progress));
+        served.push(ServedResource::new(Arc::clone(&enabled.resource), &enabled.plan, readers, all_progress));
     }
     (Catalogue::new(served), watches)
 }
@@ -118,21 +118,34 @@ fn describe(part: &Part) -> String {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
+    use crate::exposition::{Format, Kind};
+    use crate::family::{FamilyInfo, Plan, Stability};
     use crate::options::{Address, Connection, Enabled, Lists, SharedArgs, Timeouts};
+    use crate::resource::{AnyResource, Descriptor, Fetch, Rendered};
+    use crate::serve;
+    use crate::shard::Shard;
+    use crate::view::{DecodeError, Encoding, Meta, Object, ObjectMeta, decode};
+
+    /// How long anything may take before a test fails.
+    const DEADLINE: Duration = Duration::from_secs(20);
 
     /// Settings to serve these resources with nothing out of the ordinary.
     pub(in crate::run) fn settings(plurals: &[&str]) -> Settings {
         let enabled = |plural: &&str| {
             let resource = crate::resources::find(plural).unwrap();
-            Enabled { resource, plan: crate::family::Plan::by_default(&resource.families()) }
+            Enabled { resource: Arc::new(resource), plan: Plan::by_default(&resource.families()) }
         };
         Settings {
             connection: Connection::default(),
             metrics: Address { host: String::new(), port: 0 },
             telemetry: Address { host: String::new(), port: 0 },
             part: Part::Everything,
-            shard: crate::shard::Shard::WHOLE,
+            shard: Shard::WHOLE,
             autoshard: None,
             lists: Lists::new(&SharedArgs::default()).unwrap(),
             resources: plurals.iter().map(enabled).collect(),
@@ -152,6 +165,84 @@ pub(super) mod tests {
     fn selectors(settings: &Settings) -> Vec<(String, Option<String>)> {
         let (_, watches) = wire(settings, &settings.shard.into(), Threads::One);
         watches.into_iter().map(|w| (w.resource.descriptor().plural.to_owned(), w.field_selector)).collect()
+    }
+
+    /// A resource that is made up at run time: nothing of it is in the program.
+    struct Widgets {
+        plural: String,
+        kind: String,
+        family: String,
+    }
+
+    impl AnyResource for Widgets {
+        fn descriptor(&self) -> Descriptor<'_> {
+            let (plural, kind) = (self.plural.as_str(), self.kind.as_str());
+            let fetch = Fetch::Whole;
+            let scope = Scope::Cluster;
+            Descriptor { plural, group: "", version: "v1", kind, scope, fetch, enabled_by_default: true }
+        }
+
+        fn families(&self) -> Vec<FamilyInfo<'_>> {
+            let (kind, stability) = (Kind::Gauge, Stability::Experimental);
+            vec![FamilyInfo { name: &self.family, kind, stability, opt_in: false, labels: &["name"], help: "Help." }]
+        }
+
+        fn base_labels(&self) -> Vec<&str> {
+            Vec::new()
+        }
+
+        fn render(
+            &self,
+            encoding: Encoding,
+            bytes: &[u8],
+            _: &Plan,
+            admit: &mut dyn FnMut(&ObjectMeta) -> bool,
+            out: &mut Rendered,
+        ) -> Result<bool, DecodeError> {
+            let object: Meta = decode(encoding, bytes)?;
+            if !admit(object.metadata()) {
+                return Ok(false);
+            }
+            out.clear();
+            let line = format!("{}{{name=\"{}\"}} 1\n", self.family, object.metadata().name);
+            out.text.extend_from_slice(line.as_bytes());
+            out.ends.push(u32::try_from(line.len()).unwrap());
+            out.samples.push(1);
+            Ok(true)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_resource_known_at_run_time_only_is_served_and_let_go_of() {
+        let testbed = ksm_testbed::Testbed::builder().start().await.unwrap();
+        let object = serde_json::json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "w1"}});
+        testbed.cluster().apply(object).unwrap();
+        let [plural, kind, family] = ["nodes", "Node", "made_up_widgets"].map(str::to_owned);
+        let resource: Arc<dyn AnyResource> = Arc::new(Widgets { plural, kind, family });
+        let held = Arc::downgrade(&resource);
+        let args = SharedArgs::default();
+        let settings = Settings::resolve(&args, Part::Everything, Shard::WHOLE, &[resource]).unwrap();
+        let client = kube::Client::try_from(kube::Config::new(testbed.url().parse().unwrap())).unwrap();
+        let sharding = Sharding::start(&settings, &client);
+        let deployment = Deployment::start(crate::build!(), &settings, Threads::One, client, sharding);
+        let listed = async {
+            while !deployment.served.catalogue.is_ready() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(DEADLINE, listed).await.expect("it is listed");
+        let mut text = Vec::new();
+        serve::write_all(&deployment.served.catalogue, Format::Text, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let expected = "# HELP made_up_widgets Help.\n# TYPE made_up_widgets gauge\nmade_up_widgets{name=\"w1\"} 1\n";
+        assert_eq!(text, expected);
+        drop((settings, deployment));
+        let gone = async {
+            while held.strong_count() > 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(DEADLINE, gone).await.expect("nobody holds it any more");
     }
 
     #[test]

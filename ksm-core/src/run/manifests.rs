@@ -188,7 +188,12 @@ impl<'a> Cluster<'a> {
         for (enabled, store) in self.settings.resources.iter().zip(&mut self.stores) {
             store.publish();
             let progress = vec![Arc::new(Progress::default())];
-            served.push(ServedResource::new(enabled.resource, &enabled.plan, vec![store.reader()], progress));
+            served.push(ServedResource::new(
+                Arc::clone(&enabled.resource),
+                &enabled.plan,
+                vec![store.reader()],
+                progress,
+            ));
         }
         Arc::new(Catalogue::new(served))
     }

@@ -124,7 +124,7 @@ fn served(resource: &'static Fake, stores: &[Store]) -> ServedResource {
         Arc::new(progress)
     };
     let progress = stores.iter().map(progress).collect();
-    ServedResource::new(resource, &Plan::by_default(&resource.families()), readers, progress)
+    ServedResource::new(Arc::new(resource), &Plan::by_default(&resource.families()), readers, progress)
 }
 
 fn names(names: &[&str]) -> Vec<String> {

@@ -40,7 +40,7 @@ fn telemetry() -> Telemetry {
     progress[1].last_event_ms.set(1_700_000_000_250);
     progress[1].read_bytes.add(1000);
     progress[1].objects.set(2);
-    let served = ServedResource::new(resource, &plan, vec![empty.reader(), full.reader()], progress.to_vec());
+    let served = ServedResource::new(Arc::new(resource), &plan, vec![empty.reader(), full.reader()], progress.to_vec());
     let shard = Shard::new(1, 3, Scheme::Range).unwrap();
     let about = About { build: BUILD, part: String::new(), shares: shard.into() };
     let served = Served { about, catalogue: Arc::new(Catalogue::new(vec![served])), gzip: false };

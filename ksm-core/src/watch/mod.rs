@@ -28,7 +28,7 @@ use crate::store::Store;
 /// What one list/watch reads and where it goes.
 pub struct Watch {
     /// The resource.
-    pub resource: &'static dyn AnyResource,
+    pub resource: Arc<dyn AnyResource>,
     /// What is rendered of each object.
     pub plan: Plan,
     /// Only this namespace; all if `None`. Always `None` for cluster-scoped resources.
@@ -68,10 +68,12 @@ impl Outage {
 impl Watch {
     /// Lists and watches for ever; ends only by being dropped.
     pub async fn run(self, client: kube::Client) {
-        let resource = self.resource.descriptor().plural;
-        let span = match &self.namespace {
-            Some(namespace) => info_span!("watch", resource, namespace),
-            None => info_span!("watch", resource),
+        let span = {
+            let resource = self.resource.descriptor().plural;
+            match &self.namespace {
+                Some(namespace) => info_span!("watch", resource, namespace),
+                None => info_span!("watch", resource),
+            }
         };
         session::Session::new(self, client).run().instrument(span).await;
     }

@@ -26,7 +26,7 @@ pub(super) type Sink<'a> = dyn FnMut(ObjectKey, &Rendered) + 'a;
 
 /// Turns encoded objects into text.
 pub(super) struct ObjectReader {
-    resource: &'static dyn AnyResource,
+    resource: Arc<dyn AnyResource>,
     plan: Plan,
     pub(super) share: Share,
     /// Whether the API server is asked for objects of the share only.
@@ -40,7 +40,7 @@ pub(super) struct ObjectReader {
 
 impl ObjectReader {
     /// A reader that admits nothing yet.
-    pub(super) fn new(resource: &'static dyn AnyResource, plan: Plan, progress: Arc<Progress>) -> Self {
+    pub(super) fn new(resource: Arc<dyn AnyResource>, plan: Plan, progress: Arc<Progress>) -> Self {
         Self {
             resource,
             plan,

@@ -35,7 +35,7 @@ impl Member {
         let store = Store::new(plan.families().len());
         let (reader, progress) = (store.reader(), Arc::new(Progress::default()));
         let watch = Watch {
-            resource,
+            resource: Arc::new(resource),
             plan,
             namespace: None,
             field_selector: None,

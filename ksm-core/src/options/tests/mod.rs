@@ -6,7 +6,7 @@ use super::*;
 use crate::build::Build;
 use crate::exposition::Kind;
 use crate::family::{FamilyInfo, KeyFilter, Plan, Stability};
-use crate::resource::{AnyResource, Descriptor, Fetch, Rendered, Scope};
+use crate::resource::{AnyResource, Descriptor, Fetch, Rendered, Scope, shared};
 use crate::shard::{Scheme, Shard};
 use crate::view::{DecodeError, Encoding, ObjectMeta};
 
@@ -76,7 +76,7 @@ struct Args {
 const BUILD: Build = Build { name: "ksm-test", version: "1.2.3", revision: "abc", date: "2026-01-02T03:04:05Z" };
 
 fn resolve(args: &Args, part: Part) -> Result<Settings, UsageError> {
-    Settings::resolve(&args.shared, part, args.shard.shard()?, REGISTRY)
+    Settings::resolve(&args.shared, part, args.shard.shard()?, &shared(REGISTRY))
 }
 
 fn job(arguments: &[&str], to_settings: fn(Args) -> Result<Settings, UsageError>) -> Result<Job, Stop> {
@@ -261,7 +261,12 @@ fn parts_select_pods_by_node_and_nothing_else() {
     assert_eq!(node.field_selector("nodes"), None);
     assert_eq!(Part::Rest.field_selector("nodes"), None);
     assert_eq!(Part::Everything.field_selector("pods"), None);
-    let error = Settings::resolve(&SharedArgs::default(), Part::Node("n1,spec.x=y".to_owned()), Shard::WHOLE, REGISTRY);
+    let error = Settings::resolve(
+        &SharedArgs::default(),
+        Part::Node("n1,spec.x=y".to_owned()),
+        Shard::WHOLE,
+        &shared(REGISTRY),
+    );
     assert_eq!(
         error.err().unwrap().to_string(),
         "--node: \"n1,spec.x=y\" is no node name (lower-case letters, digits, - and .)"

@@ -8,6 +8,7 @@ mod tally;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use kube::Config;
 
@@ -54,7 +55,7 @@ fn without_lists(settings: &Settings) -> Settings {
         let Plan { labels, annotations, .. } = &enabled.plan;
         let is_served = |family: &crate::family::FamilyInfo<'_>| settings.lists.opts_in(family).unwrap_or(false);
         let plan = Plan::new(&table, is_served, labels.clone(), annotations.clone());
-        Enabled { resource: enabled.resource, plan }
+        Enabled { resource: Arc::clone(&enabled.resource), plan }
     };
     Settings { resources: settings.resources.iter().map(unlisted).collect(), ..settings.clone() }
 }
