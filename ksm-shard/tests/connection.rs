@@ -5,7 +5,7 @@ mod cluster;
 #[path = "../../ksm-core/tests/support/program.rs"]
 mod program;
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
@@ -307,7 +307,7 @@ fn a_client_certificate_that_is_rotated_is_used() {
     scraper.end();
 }
 
-/// A proxy for tunnels that notes what it is asked, and takes everybody to the one API server.
+/// A proxy for tunnels, over HTTP or SOCKS, that notes what it is asked, and takes everybody to the one API server.
 struct Proxy {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
@@ -330,14 +330,9 @@ impl Proxy {
 
     fn tunnel(mut client: TcpStream, noted: &Mutex<Vec<String>>, behind: &str) -> Option<()> {
         let mut reader = BufReader::new(client.try_clone().ok()?);
-        let mut head = String::new();
-        while !head.ends_with("\r\n\r\n") {
-            if reader.read_line(&mut head).ok()? == 0 {
-                return None;
-            }
-        }
-        noted.lock().expect("nobody panics with it").push(head);
-        client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").ok()?;
+        let is_socks = reader.fill_buf().ok()?.first() == Some(&5);
+        let asked = if is_socks { socks(&mut reader, &mut client)? } else { connect(&mut reader, &mut client)? };
+        noted.lock().expect("nobody panics with it").push(asked);
         let mut server = TcpStream::connect(behind).ok()?;
         let mut back = server.try_clone().ok()?;
         thread::spawn(move || std::io::copy(&mut back, &mut client));
@@ -349,6 +344,36 @@ impl Proxy {
     fn asked(&self) -> Vec<String> {
         self.asked.lock().expect("nobody panics with it").clone()
     }
+}
+
+/// The head of a `CONNECT`, which is granted.
+fn connect(reader: &mut impl BufRead, client: &mut TcpStream) -> Option<String> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    client.write_all(b"HTTP/1.1 200 OK\r\n\r\n").ok()?;
+    Some(head)
+}
+
+/// Name and port that are asked for over SOCKS 5 (RFC 1928), which is granted.
+fn socks(reader: &mut impl Read, client: &mut TcpStream) -> Option<String> {
+    let mut read = |bytes: usize| {
+        let mut buffer = vec![0; bytes];
+        reader.read_exact(&mut buffer).ok().map(|()| buffer)
+    };
+    let methods = read(2)?[1];
+    read(methods.into())?;
+    client.write_all(&[5, 0]).ok()?;
+    // Version, connect, reserved, and 3 for a name.
+    assert_eq!(read(4)?, [5, 1, 0, 3]);
+    let length = read(1)?[0];
+    let name = String::from_utf8(read(length.into())?).ok()?;
+    let port = read(2)?;
+    client.write_all(&[5, 0, 0, 1, 0, 0, 0, 0, 0, 0]).ok()?;
+    Some(format!("{name}:{}", u16::from_be_bytes([port[0], port[1]])))
 }
 
 fn run_with(variables: &[(&str, &str)], arguments: &[&str]) -> Running {
@@ -386,6 +411,18 @@ fn a_proxy_of_the_environment_is_used_but_for_its_exceptions() {
         body.lines().any(|line| line.strip_prefix(failed).is_some_and(|count| count.trim() != "0"))
     });
     assert_eq!(proxy.asked().len(), seen);
+}
+
+#[test]
+fn a_socks_proxy_is_told_the_name() {
+    let server = with_tokens(&[]);
+    let proxy = Proxy::start(&server);
+    let url = format!("socks5://127.0.0.1:{}", proxy.port);
+    let running = run_with(&[("http_proxy", &url)], &["--apiserver=http://api.test"]);
+    let [metrics, _] = addresses(&running.line());
+    until("pods are served", || pods(&metrics) == 3);
+    let asked = proxy.asked();
+    assert!(asked.iter().all(|name| name == "api.test:80"), "{asked:?}");
 }
 
 #[test]
