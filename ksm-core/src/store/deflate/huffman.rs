@@ -19,8 +19,8 @@ pub(super) fn code_lengths(frequencies: &[u32], longest: usize, lengths: &mut [u
             used += 1;
         }
     }
-    for symbol in 0..2 {
-        if used < 2 && frequencies[symbol] == 0 {
+    for (symbol, &frequency) in frequencies.iter().enumerate().take(2) {
+        if used < 2 && frequency == 0 {
             keys[used] = 1 << SYMBOL_BITS | symbol as u32;
             used += 1;
         }
