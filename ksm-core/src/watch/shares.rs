@@ -21,6 +21,8 @@ struct Inner {
     assigned: watch::Sender<Assigned>,
     takers: Mutex<Vec<Weak<Taker>>>,
     status: Mutex<Status>,
+    /// For how long a resource must be refused before nobody waits for it, in milliseconds.
+    patience_ms: AtomicU64,
     /// Somebody wants to know how the set is now.
     asked: Notify,
     /// How often that was found out.
@@ -95,6 +97,7 @@ impl Shares {
             assigned,
             takers: Mutex::default(),
             status: Mutex::new(status),
+            patience_ms: AtomicU64::new(0),
             asked: Notify::new(),
             looks: watch::Sender::new(0),
         }))
@@ -123,6 +126,12 @@ impl Shares {
             .iter()
             .filter_map(Weak::upgrade)
             .all(|taker| taker.round.load(Ordering::Acquire) >= round || taker.excused.load(Ordering::Acquire))
+    }
+
+    /// For how long a resource must be refused before nobody waits for it; not at all unless set.
+    pub(crate) fn set_patience(&self, patience: Duration) {
+        let ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        self.0.patience_ms.store(ms, Ordering::Relaxed);
     }
 
     /// How sharding stands.
@@ -179,6 +188,11 @@ impl Taker {
     /// The share of that round is served.
     pub(super) fn taken(&self, round: u64) {
         self.round.store(round, Ordering::Release);
+    }
+
+    /// For how long it must be refused until it is excused.
+    pub(super) fn patience(&self) -> Duration {
+        Duration::from_millis(self.shares.0.patience_ms.load(Ordering::Relaxed))
     }
 
     /// Whether nobody is to wait for it, since it may not read its resource.
