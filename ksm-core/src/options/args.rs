@@ -10,7 +10,7 @@ use clap::{ArgAction, Args};
 
 use super::reshard::{Overlap, grace};
 use super::{CustomResourceArgs, InertArgs, Part, Settings, UsageError, duration};
-use crate::autoshard::Autoshard;
+use crate::autoshard::{self, Autoshard};
 use crate::shard::{Scheme, Shard};
 
 /// Twice the usual time between scrapes.
@@ -278,6 +278,15 @@ impl ShardArgs {
         settings.autoshard = self.autoshard()?;
         if settings.autoshard.is_some() && (self.shard.is_some() || self.total_shards.is_some()) {
             settings.warnings.push("--pod finds out the shard: --shard and --total-shards do not count".to_owned());
+        }
+        if let Some(grace) = settings.autoshard.as_ref().and_then(|autoshard| autoshard.overlap)
+            && grace < autoshard::NOTICE
+        {
+            settings.warnings.push(format!(
+                "--reshard-grace={grace:?}: a shard may take {:?} to learn that its set was scaled, and as long as a \
+                 readiness probe to show that it lists; objects may be missing for a while unless this is more",
+                autoshard::NOTICE
+            ));
         }
         Ok(settings)
     }

@@ -167,6 +167,9 @@ async fn run(
                     live.store(Arc::clone(&deployment.served));
                     guard.set_client(change.client.clone());
                     verbosity.set(change.settings.verbosity);
+                    if Arc::ptr_eq(&current.sharding, &deployment.sharding) {
+                        deployment.sharding.take_up(&change.settings, &change.client);
+                    }
                     // Scrapes in progress keep what they read; the list/watches end here.
                     current = deployment;
                     change.applied(&files);
