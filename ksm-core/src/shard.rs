@@ -70,6 +70,11 @@ impl Shard {
         if ordinal < total { Ok(Self { ordinal, total, scheme }) } else { Err(InvalidShard { ordinal, total }) }
     }
 
+    /// The same place in a set that spreads objects another way.
+    pub const fn with_scheme(self, scheme: Scheme) -> Self {
+        Self { scheme, ..self }
+    }
+
     /// Which shard it is, from 0.
     pub const fn ordinal(&self) -> u32 {
         self.ordinal

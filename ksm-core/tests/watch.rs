@@ -314,6 +314,64 @@ async fn shards_add_up_whatever_the_server_does_with_the_selector() {
 }
 
 #[tokio::test]
+async fn a_streamed_list_that_says_of_nothing_that_it_is_deleted_is_not_believed() {
+    // R23
+    let testbed = Testbed::builder().start().await.unwrap();
+    let names = fill(&testbed, 30);
+    let event = WatchFault::DeletedNoMetadata;
+    testbed.faults().add(Fault::Watch { after: 5, event }.on("configmaps", Verb::StreamedList, 1));
+    let running = start_config_maps(&testbed);
+    until("synced", || running.progress.is_synced()).await;
+    assert_eq!(running.config_maps(), names);
+    assert_eq!(running.progress.lists_failed.get(), 1);
+}
+
+#[tokio::test]
+async fn a_relist_from_the_watch_cache_does_not_go_back_in_time() {
+    for streamed in [true, false] {
+        let testbed = Testbed::builder().watch_list(streamed).start().await.unwrap();
+        let mut names = fill(&testbed, 20);
+        let running = start(&testbed, "configmaps", Shard::WHOLE, |watch| watch.use_cache = true);
+        until("synced", || running.progress.is_synced()).await;
+        check_follows(&testbed, &running, names.clone(), "new").await;
+        names.insert("new".to_owned());
+        let verb = if streamed { Verb::StreamedList } else { Verb::List };
+        // A cache that is behind, the second time.
+        testbed.faults().add(Fault::Watch { after: 0, event: WatchFault::Error { code: 410 } }.on(
+            "configmaps",
+            Verb::Watch,
+            1,
+        ));
+        testbed.down().await;
+        testbed.up().await;
+        until("relisted", || running.progress.relists.get() == 1).await;
+        testbed.faults().add(Fault::Status { code: 504, retry_after: None }.on("configmaps", verb, 1));
+        testbed.faults().add(Fault::Watch { after: 0, event: WatchFault::Error { code: 410 } }.on(
+            "configmaps",
+            Verb::Watch,
+            1,
+        ));
+        testbed.down().await;
+        testbed.up().await;
+        until("relisted again", || running.progress.relists.get() == 2).await;
+        assert_eq!(running.config_maps(), names);
+        let records = testbed.stats().records();
+        let lists = records.iter().filter(|record| match streamed {
+            true => record.parameter("sendInitialEvents").is_some(),
+            false => record.parameter("watch").is_none(),
+        });
+        let versions: Vec<_> = lists.map(|record| record.parameter("resourceVersion").map(str::to_owned)).collect();
+        assert_eq!((versions.len(), versions[0].as_deref()), (4, Some("0")), "{versions:?}");
+        // Not older than what was seen, and as of now where the cache cannot tell.
+        let new = testbed.cluster().get("configmaps", "team-a", "new").unwrap().unwrap();
+        let seen: u64 = new["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap();
+        let version = |i: usize| versions[i].as_ref().unwrap().parse::<u64>().unwrap();
+        assert!(version(1) >= seen && version(2) >= version(1), "{versions:?}");
+        assert_eq!(versions[3], None, "{versions:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_outage_leaves_the_old_view_served_and_is_recovered_from() {
     let testbed = Testbed::builder().start().await.unwrap();
     let names = fill(&testbed, 50);

@@ -142,6 +142,7 @@ fn what_counts_at_the_next_start_only_is_said_and_shown() {
             "telemetry_host: 127.0.0.2\nauth_filter: true\nserver_idle_timeout: 30s\n",
             &["telemetry_host", "auth_filter"],
         ),
+        ("shard_by: md5\nserver_idle_timeout: 30s\n", &["shard_by"]),
         (&format!("tls_config: {web}\nserver_idle_timeout: 30s\n"), &["tls_config"]),
         ("server_idle_timeout: 30s\n", &[]),
     ] {
@@ -153,7 +154,9 @@ fn what_counts_at_the_next_start_only_is_said_and_shown() {
     }
     running.terminate();
     let log = running.ended().stderr;
-    for said in ["host, server_*_timeout", "port, telemetry_port", "telemetry_host, auth_filter", "tls_config"] {
+    for said in
+        ["host, server_*_timeout", "port, telemetry_port", "telemetry_host, auth_filter", "shard_by", "tls_config"]
+    {
         assert_eq!(log.matches(&format!("{said}: taken at the next start only")).count(), 1, "{said}: {log}");
     }
 }

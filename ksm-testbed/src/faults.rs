@@ -68,6 +68,13 @@ pub enum Fault {
     },
     /// The shard selector is ignored and not echoed.
     IgnoreShardSelector,
+    /// The shard selector is refused, in the words that API servers have for one that they cannot parse.
+    RefuseShardSelector {
+        /// HTTP status.
+        code: u16,
+    },
+    /// Only the first half of the first range of the shard selector is taken; that is what is echoed.
+    HalveShardSelector,
 }
 
 /// What happens on a watch.
@@ -97,6 +104,8 @@ pub enum WatchFault {
     UnknownType,
     /// A MODIFIED event whose object has no metadata; the watch goes on.
     NoMetadata,
+    /// The same as a DELETED event.
+    DeletedNoMetadata,
 }
 
 impl Fault {
@@ -117,13 +126,13 @@ impl Fault {
             Self::Watch { .. } => matches!(verb, Verb::Watch | Verb::StreamedList),
             Self::NoInitialEventsEnd => verb == Verb::StreamedList,
             Self::ExpiredContinue { page: from } => verb == Verb::List && page >= (*from).max(2),
-            Self::IgnoreShardSelector => sharded,
+            Self::IgnoreShardSelector | Self::RefuseShardSelector { .. } | Self::HalveShardSelector => sharded,
         }
     }
 
     /// Whether the fault leaves room for another one in the same answer.
     fn is_modifier(&self) -> bool {
-        matches!(self, Self::NoInitialEventsEnd | Self::IgnoreShardSelector)
+        matches!(self, Self::NoInitialEventsEnd | Self::IgnoreShardSelector | Self::HalveShardSelector)
     }
 }
 
@@ -133,12 +142,21 @@ pub(crate) struct Hit {
     main: Option<Fault>,
     pub(crate) no_initial_events_end: bool,
     pub(crate) ignore_shard_selector: bool,
+    pub(crate) halve_shard_selector: bool,
 }
 
 impl Hit {
     pub(crate) fn status(&self) -> Option<(u16, Option<u32>)> {
         match self.main {
             Some(Fault::Status { code, retry_after }) => Some((code, retry_after)),
+            _ => None,
+        }
+    }
+
+    /// The status with which a shard selector is refused.
+    pub(crate) fn refused_shard_selector(&self) -> Option<u16> {
+        match self.main {
+            Some(Fault::RefuseShardSelector { code }) => Some(code),
             _ => None,
         }
     }
@@ -213,6 +231,7 @@ impl Faults {
             match rule.fault {
                 Fault::NoInitialEventsEnd => hit.no_initial_events_end = true,
                 Fault::IgnoreShardSelector => hit.ignore_shard_selector = true,
+                Fault::HalveShardSelector => hit.halve_shard_selector = true,
                 _ => hit.main = Some(rule.fault.clone()),
             }
             rule.times = rule.times.map(|times| times - 1);

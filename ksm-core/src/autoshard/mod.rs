@@ -23,7 +23,10 @@ use crate::watch::{Backoff, Shares};
 const BEAT: Duration = Duration::from_millis(200);
 
 /// How often the set is read although it is watched: a connection that died unnoticed must not cost the others the grace.
-const READ_EVERY: Duration = Duration::from_secs(10);
+const READ_EVERY: Duration = Duration::from_secs(5);
+
+/// Within this time a pod learns that its set was scaled, whatever became of its watch; a grace should be longer.
+pub const NOTICE: Duration = Duration::from_secs(READ_EVERY.as_secs() + set::ANSWER_LIMIT.as_secs());
 
 /// Longest pause before the set is asked for again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -44,24 +47,35 @@ pub struct Autoshard {
     pub overlap: Option<Duration>,
 }
 
+/// What a pod that follows its set goes by, and may go by otherwise from some time on.
+#[derive(Clone)]
+pub struct Means {
+    /// How the API server is reached.
+    pub client: kube::Client,
+    /// As [`Autoshard::overlap`].
+    pub overlap: Option<Duration>,
+}
+
 impl Autoshard {
+    /// What it means to follow the set by that client.
+    pub fn means(&self, client: kube::Client) -> Means {
+        Means { client, overlap: self.overlap }
+    }
+
+    /// Whether both are of the same pod and objects are spread alike, so that one goes on where the other was.
+    pub fn is_like(&self, other: &Self) -> bool {
+        Self { overlap: None, ..self.clone() } == Self { overlap: None, ..other.clone() }
+    }
+
     /// A share that is not known yet, for [`Autoshard::run`] to assign.
     pub fn shares(&self) -> Shares {
         Shares::unknown(self.scheme)
     }
 
-    /// Follows the set and assigns shares, by whatever client is the last of `clients`. Ends only if the pod can have no
-    /// shard, after saying so in the log.
-    pub async fn run(self, clients: watch::Receiver<kube::Client>, shares: Shares) {
-        let mut following = Following {
-            resharder: Resharder::new(self.scheme, self.overlap, shares.clone()),
-            shares,
-            said: String::new(),
-            backoff: Backoff::new(),
-            held: None,
-            clients,
-            autoshard: self,
-        };
+    /// Follows the set and assigns shares, by whatever is the last of `means`. Ends only if the pod can have no shard,
+    /// after saying so in the log.
+    pub async fn run(self, means: watch::Receiver<Means>, shares: Shares) {
+        let mut following = Following::new(self, means, shares);
         if let Err(reason) = following.run().await {
             error!(error = %chain(&reason), "no shard to serve");
         }
@@ -69,7 +83,7 @@ impl Autoshard {
 }
 
 /// Lets a process that is told to stop go on serving as long as its objects may have no other owner: until its set has
-/// been at rest for the grace after it was scaled. From now on it is not ready, so that the other shards wait for its
+/// been at rest for the grace after it was scaled, with all other pods ready that it has a place for. From now on it is not ready, so that the other shards wait for its
 /// successor and not for itself.
 pub async fn linger(shares: &Shares) {
     shares.update(|status| status.stopping = true);
@@ -92,15 +106,28 @@ struct Following {
     backoff: Backoff,
     /// What was seen before it was known that the set can be followed.
     held: Option<Seen>,
-    clients: watch::Receiver<kube::Client>,
+    means: watch::Receiver<Means>,
 }
 
 impl Following {
+    fn new(autoshard: Autoshard, means: watch::Receiver<Means>, shares: Shares) -> Self {
+        let overlap = means.borrow().overlap;
+        Self {
+            resharder: Resharder::new(autoshard.scheme, overlap, shares.clone()),
+            shares,
+            said: String::new(),
+            backoff: Backoff::new(),
+            held: None,
+            means,
+            autoshard,
+        }
+    }
+
     /// # Errors
     /// The pod belongs to no StatefulSet.
     async fn run(&mut self) -> Result<(), SetError> {
         let mut member = loop {
-            let client = self.clients.borrow_and_update().clone();
+            let client = self.means.borrow_and_update().client.clone();
             match set::find(client, &self.autoshard.namespace, &self.autoshard.pod).await {
                 Ok(member) => break member,
                 Err(reason) if reason.is_final() => return Err(reason),
@@ -108,8 +135,9 @@ impl Following {
             }
         };
         loop {
-            let client = self.clients.borrow_and_update().clone();
-            member.set_client(client, &self.autoshard.namespace);
+            let Means { client, overlap } = self.means.borrow_and_update().clone();
+            member.set_client(client);
+            self.resharder.set_grace(overlap);
             match self.meanwhile(member.read()).await {
                 Ok((seen, version)) => {
                     // A place that was assigned already need not wait for the watch.
@@ -119,7 +147,10 @@ impl Following {
                     } else {
                         self.held = Some(seen);
                     }
-                    self.follow(&member, version).await;
+                    match self.look_at_peers(&member).await {
+                        Ok(()) => self.follow(&member, version).await,
+                        Err(reason) => self.pause(&reason).await,
+                    }
                 }
                 Err(reason) => self.pause(&reason).await,
             }
@@ -156,10 +187,10 @@ impl Following {
         }
         let mut last_read = Instant::now();
         loop {
-            let (shares, mut clients) = (self.shares.clone(), self.clients.clone());
+            let (shares, mut means) = (self.shares.clone(), self.means.clone());
             let next = async {
                 tokio::select! {
-                    Ok(()) = clients.changed() => Some(Err(SetError::Expired)),
+                    Ok(()) = means.changed() => Some(Err(SetError::Expired)),
                     change = changes.next() => Some(change),
                     () = sleep_until(last_read + READ_EVERY) => None,
                     () = shares.asked() => None,
@@ -180,6 +211,7 @@ impl Following {
                     last_read = Instant::now();
                     let is_news = self.observe(seen);
                     self.shares.looked();
+                    self.look_at_peers(member).await?;
                     if is_news {
                         debug!("the watch of the StatefulSet is behind, opening another one");
                         *version = read_version;
@@ -188,6 +220,14 @@ impl Following {
                 }
             }
         }
+    }
+
+    /// Looks at the other pods of the set, if that is of any concern.
+    async fn look_at_peers(&mut self, member: &Member) -> Result<(), SetError> {
+        let Some(seen) = self.resharder.wants_peers().cloned() else { return Ok(()) };
+        let ready = self.meanwhile(member.peers_are_ready(&seen)).await?;
+        self.resharder.observe_peers(ready, Instant::now());
+        Ok(())
     }
 
     /// Takes in what the set looks like now; true if this shard's place is another one.
@@ -241,6 +281,10 @@ impl Following {
 
     /// Says once what is wrong, and waits.
     async fn pause(&mut self, reason: &SetError) {
+        if matches!(reason, SetError::Gone { .. }) {
+            self.resharder.dissolve();
+            self.shares.looked();
+        }
         let delay = self.backoff_delay();
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let complaint = self.complaint(reason);
@@ -269,6 +313,35 @@ impl Following {
                 right.verb, right.resource
             ),
             reason => format!("the StatefulSet of this pod cannot be followed, {consequence}: {}", chain(reason)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::set::Right;
+    use super::*;
+
+    #[tokio::test]
+    async fn a_missing_right_is_named_with_its_place_and_what_grants_it() {
+        let nobody = |_: http::Request<kube::client::Body>| async {
+            Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("nobody answers"))
+        };
+        let client = kube::Client::new(tower::service_fn(nobody), "default");
+        let autoshard =
+            Autoshard { pod: "ksm-0".to_owned(), namespace: "mon".to_owned(), scheme: Scheme::Range, overlap: None };
+        let (shares, (_means, means)) = (autoshard.shares(), watch::channel(autoshard.means(client)));
+        let following = Following::new(autoshard, means, shares);
+        for (verb, resource) in [("get", "pods"), ("list", "statefulsets"), ("watch", "statefulsets")] {
+            let reason = SetError::Forbidden { right: Right { verb, resource }, message: "no".to_owned() };
+            assert_eq!(
+                following.complaint(&reason),
+                format!(
+                    "automatic shards need the right to {verb} {resource} in namespace mon, nothing is served without it: \
+                     grant get on pods and get, list and watch on statefulsets to the service account, as the Role in \
+                     deploy/base/ksm-shard-auto does (no)"
+                )
+            );
         }
     }
 }

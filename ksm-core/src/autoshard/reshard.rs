@@ -10,8 +10,11 @@
 //! A process learns of a change when its API server tells it, and so do its peers. So readiness counts only while the set
 //! can be read: after an outage, of which everybody has something to catch up with, the grace starts anew.
 //!
+//! Who is told to stop leaves itself out of the count, since it is not ready any more, and looks at the pods that the set
+//! has a place for one by one: the number of those that are ready counts pods that are to go as well.
+//!
 //! Invariant: with an overlap, what this process was to serve before a change is part of what it is to serve until every
-//! shard of the set was seen ready for the grace without a break.
+//! shard of the set was seen ready for the grace without a break, and it does not stop before.
 
 use std::time::Duration;
 
@@ -43,6 +46,10 @@ pub(super) struct Resharder {
     changed: Option<Instant>,
     /// While a process that is told to stop is to go on: since when nothing has changed about the set.
     calm_since: Option<Instant>,
+    /// Since when all others that the set has a place for were seen ready without a break, and when they were last.
+    peers: Option<(Instant, Instant)>,
+    /// Whether the set is gone, or about to be: nobody takes over.
+    dissolved: bool,
 }
 
 /// What became of an observation.
@@ -58,6 +65,7 @@ pub(super) enum Step {
 
 impl Resharder {
     pub(super) fn new(scheme: Scheme, grace: Option<Duration>, shares: Shares) -> Self {
+        shares.set_patience(grace.unwrap_or_default());
         Self {
             scheme,
             grace,
@@ -69,6 +77,22 @@ impl Resharder {
             ready_since: None,
             changed: None,
             calm_since: None,
+            peers: None,
+            dissolved: false,
+        }
+    }
+
+    /// Goes on with another grace. What is kept stays so until everybody is ready for that long; without an overlap from
+    /// now on, it is dropped.
+    pub(super) fn set_grace(&mut self, grace: Option<Duration>) {
+        self.grace = grace;
+        self.shares.set_patience(grace.unwrap_or_default());
+        if grace.is_none() {
+            self.let_go();
+            if !self.kept.is_empty() {
+                self.kept.clear();
+                self.assign();
+            }
         }
     }
 
@@ -79,6 +103,7 @@ impl Resharder {
             return Step::Same;
         }
         let last = self.seen.replace((seen.clone(), now));
+        self.dissolved = false;
         let stale = last.as_ref().is_some_and(|(_, when)| now.duration_since(*when) > FRESH);
         if !seen.is_ready() || stale {
             self.ready_since = None;
@@ -90,6 +115,9 @@ impl Resharder {
         // More than one change at once: who knows what the set was in between, and whom that has cost its place.
         if last.is_some_and(|(last, _)| seen.has_skipped(&last)) {
             self.disturb(now);
+        }
+        if seen.dissolving {
+            self.dissolve();
         }
         let place = (seen.ordinal, seen.total);
         let step = match self.place {
@@ -164,24 +192,61 @@ impl Resharder {
 
     /// From now on, who is told to stop is to wait.
     fn disturb(&mut self, now: Instant) {
-        if self.grace.is_some() {
+        if self.grace.is_some() && !self.dissolved {
             self.calm_since = Some(now);
             self.shares.update(|status| status.unsettled = true);
         }
     }
 
+    /// Whoever is told to stop need not wait any more.
+    fn let_go(&mut self) {
+        self.calm_since = None;
+        self.peers = None;
+        self.shares.update(|status| status.unsettled = false);
+    }
+
+    /// The set is gone: nobody will take over what this process has, so that there is nothing to wait for.
+    pub(super) fn dissolve(&mut self) {
+        self.dissolved = true;
+        self.let_go();
+    }
+
+    /// The set, if it is to be told whether all others that it has a place for are ready.
+    pub(super) fn wants_peers(&self) -> Option<&Seen> {
+        let is_waited_for = self.calm_since.is_some() && self.shares.status().stopping;
+        self.seen.as_ref().map(|(seen, _)| seen).filter(|_| is_waited_for)
+    }
+
+    /// Takes in whether all others that the set has a place for are ready. If nobody may know (`None`), all that there are
+    /// must be, those included that are to go.
+    pub(super) fn observe_peers(&mut self, ready: Option<bool>, now: Instant) {
+        let counted =
+            || self.fresh(now).is_some_and(|seen| seen.current && seen.ready + 1 >= seen.total.max(seen.replicas));
+        let since = match self.peers {
+            Some((since, last)) if now.duration_since(last) <= FRESH => since,
+            _ => now,
+        };
+        self.peers = ready.unwrap_or_else(counted).then_some((since, now));
+    }
+
     /// Lets go who was told to stop once that can be: the set has been the same for the grace, so that whoever had
-    /// something to take over is done with it; and if this one has no place any more, all that have one are ready.
+    /// something to take over has noticed, and is done with it.
     fn settle(&mut self, now: Instant) {
-        let Some(since) = self.calm_since else { return };
+        let Some(calm_since) = self.calm_since else { return };
         let Some(seen) = self.fresh(now) else {
             self.calm_since = Some(now);
             return;
         };
-        let taken_over = seen.ordinal < seen.total || (seen.current && seen.ready >= seen.total);
-        if taken_over && now.duration_since(since) >= self.grace.unwrap_or_default() {
-            self.calm_since = None;
-            self.shares.update(|status| status.unsettled = false);
+        let stopping = self.shares.status().stopping;
+        let since = match self.peers {
+            Some((since, last)) if stopping && now.duration_since(last) <= FRESH => since.max(calm_since),
+            _ if stopping => return,
+            // As long as it keeps something, it would be missed.
+            _ if self.kept.is_empty() && (seen.ordinal < seen.total || seen.is_ready()) => calm_since,
+            _ => return,
+        };
+        if now.duration_since(since) >= self.grace.unwrap_or_default() {
+            self.let_go();
         }
     }
 

@@ -20,7 +20,7 @@ const WATCH_SECONDS: u32 = 290;
 const WATCH_IDLE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 30);
 
 /// One small object is read at once or not at all.
-const ANSWER_LIMIT: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// What is read of a StatefulSet. The whole type, with all that a pod template may hold, would add a tenth to the size
 /// of a binary.
@@ -51,6 +51,38 @@ struct Status {
     observed_generation: Option<i64>,
     replicas: Option<i32>,
     ready_replicas: Option<i32>,
+}
+
+/// What is read of another pod of the set.
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Peer {
+    metadata: ObjectMeta,
+    status: Option<PeerStatus>,
+}
+
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct PeerStatus {
+    conditions: Option<Vec<PeerCondition>>,
+}
+
+#[derive(Clone, Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct PeerCondition {
+    r#type: String,
+    status: String,
+}
+
+impl Peer {
+    fn is_terminating(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some()
+    }
+
+    fn is_ready(&self) -> bool {
+        let conditions = self.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+        conditions.iter().any(|condition| condition.r#type == "Ready" && condition.status == "True")
+    }
 }
 
 impl kube::Resource for StatefulSet {
@@ -87,6 +119,8 @@ impl kube::Resource for StatefulSet {
 pub(super) struct Seen {
     /// Ordinal of the pod, counted from the first one of the set.
     pub(super) ordinal: u32,
+    /// Where the ordinals of the set start.
+    pub(super) first: u32,
     /// How many pods the set is to have.
     pub(super) total: u32,
     /// How many it has, those that are to go included.
@@ -95,6 +129,8 @@ pub(super) struct Seen {
     pub(super) ready: u32,
     /// Whether these two numbers are about the set as it is.
     pub(super) current: bool,
+    /// Whether the set is being deleted, with all its pods.
+    pub(super) dissolving: bool,
     /// UID of the set, and how often what it is to be was changed.
     pub(super) edition: (String, i64),
 }
@@ -110,9 +146,9 @@ impl Seen {
         self.edition.0 == other.edition.0 && self.edition.1 < other.edition.1
     }
 
-    /// Whether it is what the same set is now, and `other` what it was before the last change but one or earlier.
+    /// Whether `other` is what the same set was before the last change but one or earlier, or another set.
     pub(super) fn has_skipped(&self, other: &Self) -> bool {
-        self.edition.0 == other.edition.0 && self.edition.1 > other.edition.1 + 1
+        self.edition.0 != other.edition.0 || self.edition.1 > other.edition.1 + 1
     }
 
     fn of(set: &StatefulSet, ordinal: u32) -> Self {
@@ -124,10 +160,12 @@ impl Seen {
         Self {
             // Below the first one: a pod that is to go, as one past the last is.
             ordinal: ordinal.checked_sub(first).unwrap_or(u32::MAX),
+            first,
             total: spec.and_then(|spec| spec.replicas).map_or(1, count),
             replicas: status.and_then(|status| status.replicas).map_or(0, count),
             ready: status.and_then(|status| status.ready_replicas).map_or(0, count),
             current: status.and_then(|status| status.observed_generation).unwrap_or(0) >= generation,
+            dissolving: set.metadata.deletion_timestamp.is_some(),
             edition: (set.metadata.uid.clone().unwrap_or_default(), generation),
         }
     }
@@ -180,8 +218,10 @@ const LIST_SETS: Right = Right { verb: "list", resource: "statefulsets" };
 const WATCH_SETS: Right = Right { verb: "watch", resource: "statefulsets" };
 
 /// A pod's place in a set that is known by name.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Member {
+    client: kube::Client,
+    namespace: String,
     sets: Api<StatefulSet>,
     /// Name of the set.
     pub(super) set: String,
@@ -204,13 +244,15 @@ pub(super) async fn find(client: kube::Client, namespace: &str, pod: &str) -> Re
         .ok_or_else(|| SetError::NoSet { pod: pod.to_owned() })?;
     let ordinal = pod.strip_prefix(&owner.name).and_then(|rest| rest.strip_prefix('-')?.parse().ok());
     let ordinal = ordinal.ok_or_else(|| SetError::NoOrdinal { pod: pod.to_owned(), set: owner.name.clone() })?;
-    Ok(Member { sets: Api::namespaced(client, namespace), set: owner.name, ordinal })
+    let sets = Api::namespaced(client.clone(), namespace);
+    Ok(Member { client, namespace: namespace.to_owned(), sets, set: owner.name, ordinal })
 }
 
 impl Member {
     /// Goes on with another client.
-    pub(super) fn set_client(&mut self, client: kube::Client, namespace: &str) {
-        self.sets = Api::namespaced(client, namespace);
+    pub(super) fn set_client(&mut self, client: kube::Client) {
+        self.sets = Api::namespaced(client.clone(), &self.namespace);
+        self.client = client;
     }
 
     fn selector(&self) -> String {
@@ -225,6 +267,39 @@ impl Member {
         match list.items.into_iter().find(|set| set.metadata.name.as_ref() == Some(&self.set)) {
             Some(set) => Ok((Seen::of(&set, self.ordinal), version)),
             None => Err(SetError::Gone { set: self.set.clone() }),
+        }
+    }
+
+    /// Whether every other pod that the set has a place for is ready; `None` if pods may not be read.
+    ///
+    /// One that was told to stop has to be replaced first, and its successor be ready. Of pods that were all told to stop,
+    /// each waits for those of higher ordinals only, so that they do not wait for each other.
+    pub(super) async fn peers_are_ready(&self, seen: &Seen) -> Result<Option<bool>, SetError> {
+        let stays = seen.ordinal < seen.total;
+        for ordinal in (0..seen.total).filter(|&ordinal| ordinal != seen.ordinal) {
+            let ready = match self.peer(seen.first.saturating_add(ordinal)).await {
+                Ok(Some(peer)) if peer.is_terminating() => stays && ordinal < seen.ordinal,
+                Ok(peer) => peer.is_some_and(|peer| peer.is_ready()),
+                Err(SetError::Forbidden { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            if !ready {
+                return Ok(Some(false));
+            }
+        }
+        Ok(Some(true))
+    }
+
+    /// The pod of that ordinal, counted as in its name; `None` if there is none.
+    async fn peer(&self, ordinal: u32) -> Result<Option<Peer>, SetError> {
+        let path = format!("/api/v1/namespaces/{}/pods/{}-{ordinal}", self.namespace, self.set);
+        let request = http::Request::get(path).body(Vec::new()).expect("names of objects make a valid path");
+        match answer(GET_POD, self.client.request(request)).await {
+            Ok(peer) => Ok(Some(peer)),
+            Err(SetError::Request(error)) if matches!(&*error, kube::Error::Api(status) if status.code == 404) => {
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 
@@ -341,11 +416,39 @@ mod tests {
         let metadata = ObjectMeta { generation: Some(7), uid: Some("u".to_owned()), ..Default::default() };
         let whole = api::StatefulSet { metadata, spec, status: Some(status) };
         let read = seen(serde_json::to_value(&whole).unwrap(), 3);
-        let expected =
-            Seen { ordinal: 1, total: 4, replicas: 5, ready: 3, current: true, edition: ("u".to_owned(), 7) };
+        let expected = Seen {
+            ordinal: 1,
+            first: 2,
+            total: 4,
+            replicas: 5,
+            ready: 3,
+            current: true,
+            dissolving: false,
+            edition: ("u".to_owned(), 7),
+        };
         assert_eq!(read, expected);
         let path = |namespace| <StatefulSet as kube::Resource>::url_path(&(), Some(namespace));
         assert_eq!(path("a"), <api::StatefulSet as kube::Resource>::url_path(&(), Some("a")));
+    }
+
+    #[test]
+    fn a_set_that_is_deleted_with_its_pods_is_told_from_one_that_stays() {
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+        assert!(seen(deleted, 0).dissolving);
+        assert!(!seen(json!({"metadata": {"deletionTimestamp": null}}), 0).dissolving);
+    }
+
+    #[test]
+    fn a_pod_is_ready_by_its_condition_alone() {
+        let peer = |pod| serde_json::from_value::<Peer>(pod).unwrap();
+        let condition =
+            |kind: &str, status: &str| json!({"status": {"conditions": [{"type": kind, "status": status}]}});
+        assert!(peer(condition("Ready", "True")).is_ready());
+        for unready in
+            [condition("Ready", "False"), condition("ContainersReady", "True"), json!({"status": null}), json!({})]
+        {
+            assert!(!peer(unready).is_ready());
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use clap::{ArgAction, Args};
 
 use super::reshard::{Overlap, grace};
 use super::{CustomResourceArgs, InertArgs, Part, Settings, UsageError, duration};
-use crate::autoshard::Autoshard;
+use crate::autoshard::{self, Autoshard};
 use crate::shard::{Scheme, Shard};
 use crate::{resource, resources};
 
@@ -230,8 +230,8 @@ pub struct ShardArgs {
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
     pub total_shards: Option<i64>,
 
-    /// How objects are spread, the same for the whole set: range lets the API server do it where it can, md5 is the
-    /// classic scheme and always done here [default: range]
+    /// How objects are spread, the same for the whole set: range lets the API server do it where it can, md5 is always
+    /// done here and moves fewer objects when a set is doubled [default: range]
     #[arg(long, value_name = "SCHEME")]
     pub shard_by: Option<Scheme>,
 
@@ -279,6 +279,15 @@ impl ShardArgs {
         settings.autoshard = self.autoshard()?;
         if settings.autoshard.is_some() && (self.shard.is_some() || self.total_shards.is_some()) {
             settings.warnings.push("--pod finds out the shard: --shard and --total-shards do not count".to_owned());
+        }
+        if let Some(grace) = settings.autoshard.as_ref().and_then(|autoshard| autoshard.overlap)
+            && grace < autoshard::NOTICE
+        {
+            settings.warnings.push(format!(
+                "--reshard-grace={grace:?}: a shard may take {:?} to learn that its set was scaled, and as long as a \
+                 readiness probe to show that it lists; objects may be missing for a while unless this is more",
+                autoshard::NOTICE
+            ));
         }
         Ok(settings)
     }

@@ -174,6 +174,10 @@ async fn run(
                         live.store(Arc::clone(&deployment.served));
                         guard.set_client(change.client.clone());
                         verbosity.set(change.settings.verbosity);
+                        if Arc::ptr_eq(&current.sharding, &deployment.sharding) {
+                            deployment.sharding.take_up(&change.settings, &change.client);
+                        }
+                        deployment.lists.iter().for_each(|list| list.progress.set_aside(false));
                         // Scrapes in progress keep what they read; the list/watches end here.
                         current = deployment;
                         change.applied(&files);

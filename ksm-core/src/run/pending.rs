@@ -56,6 +56,7 @@ impl Pending {
     /// A deployment that has just been started.
     pub(super) fn new(deployment: Deployment, change: Change) -> Self {
         info!("new configuration, listing aside");
+        deployment.lists.iter().for_each(|list| list.progress.set_aside(true));
         Self { deployment, change, waiting: Waiting { since: Instant::now(), told: false } }
     }
 }

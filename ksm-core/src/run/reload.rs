@@ -19,6 +19,7 @@ use crate::build::Build;
 use crate::chain::chain;
 use crate::options::{Address, Configuration, FileContent, Settings, Source, Timeouts};
 use crate::serve::{Guard, WebFile};
+use crate::shard::Scheme;
 use crate::telemetry::Files;
 
 /// How often files are read.
@@ -57,8 +58,10 @@ impl Seen {
     }
 }
 
-/// Settings that a process keeps for its life: its ports are bound and its servers run.
+/// Settings that a process keeps for its life: its ports are bound and its servers run, and a set whose shards change
+/// the scheme one after the other is no partition meanwhile.
 struct Fixed {
+    scheme: Scheme,
     metrics: Address,
     telemetry: Address,
     timeouts: Timeouts,
@@ -69,6 +72,7 @@ struct Fixed {
 impl Fixed {
     fn of(settings: &Settings) -> Self {
         Self {
+            scheme: settings.shard.scheme(),
             metrics: settings.metrics.clone(),
             telemetry: settings.telemetry.clone(),
             timeouts: settings.timeouts,
@@ -80,6 +84,7 @@ impl Fixed {
     /// Which of them another configuration would have otherwise, by their keys in its file.
     fn differences(&self, new: &Settings) -> Vec<&'static str> {
         let differ = [
+            (self.scheme != new.shard.scheme(), "shard_by"),
             (self.metrics.host != new.metrics.host, "host"),
             (self.metrics.port != new.metrics.port, "port"),
             (self.telemetry.host != new.telemetry.host, "telemetry_host"),
@@ -89,6 +94,14 @@ impl Fixed {
             (self.auth_filter != new.auth_filter, "auth_filter"),
         ];
         differ.into_iter().filter(|(differs, _)| *differs).map(|(_, key)| key).collect()
+    }
+
+    /// Puts what stays as it was into other settings, where something reads it from them.
+    fn impose(&self, new: &mut Settings) {
+        new.shard = new.shard.with_scheme(self.scheme);
+        if let Some(autoshard) = &mut new.autoshard {
+            autoshard.scheme = self.scheme;
+        }
     }
 }
 
@@ -255,8 +268,9 @@ impl Reloader {
                 }
             }
         }
-        if let Some(new) = settings {
+        if let Some(mut new) = settings {
             self.tell_of_fixed(&new);
+            self.fixed.impose(&mut new);
             for warning in &new.warnings {
                 warn!("{warning}");
             }

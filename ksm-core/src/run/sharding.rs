@@ -1,14 +1,14 @@
 //! The share of a process, given or found out, over changes of its configuration.
 //!
-//! A new configuration that says the same about shards keeps what is known, so that a change in the middle of a reshard
-//! ends no overlap early.
+//! A new configuration of the same pod keeps what is known, so that a change in the middle of a reshard ends no overlap
+//! early; another grace or client counts from when the configuration is in use.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::autoshard::{self, Autoshard};
+use crate::autoshard::{self, Autoshard, Means};
 use crate::options::Settings;
 use crate::shard::Shard;
 use crate::watch::Shares;
@@ -17,7 +17,7 @@ pub(super) struct Sharding {
     shard: Shard,
     autoshard: Option<Autoshard>,
     shares: Shares,
-    clients: watch::Sender<kube::Client>,
+    means: watch::Sender<Means>,
     /// Whether the search for a shard is over, for want of one.
     ended: watch::Receiver<bool>,
     search: Option<JoinHandle<()>>,
@@ -27,13 +27,13 @@ impl Sharding {
     /// Takes the shard that the settings say, or starts to find it out.
     pub(super) fn start(settings: &Settings, client: &kube::Client) -> Arc<Self> {
         let autoshard = settings.autoshard.clone();
-        let (clients, client) = watch::channel(client.clone());
+        let (means, received) = watch::channel(means(settings, client));
         let (end, ended) = watch::channel(false);
         let (shares, search) = match autoshard.clone() {
             None => (settings.shard.into(), None),
             Some(autoshard) => {
                 let shares = autoshard.shares();
-                let following = autoshard.run(client, shares.clone());
+                let following = autoshard.run(received, shares.clone());
                 let search = tokio::spawn(async move {
                     following.await;
                     end.send_replace(true);
@@ -41,16 +41,23 @@ impl Sharding {
                 (shares, Some(search))
             }
         };
-        Arc::new(Self { shard: settings.shard, autoshard, shares, clients, ended, search })
+        Arc::new(Self { shard: settings.shard, autoshard, shares, means, ended, search })
     }
 
-    /// The same, or another one if the settings say something else about shards.
+    /// The same, or another one if the settings are about another shard. The same one goes on as before until it is told
+    /// to [take them up](Self::take_up).
     pub(super) fn carry_on(self: &Arc<Self>, settings: &Settings, client: &kube::Client) -> Arc<Self> {
-        if settings.autoshard != self.autoshard || settings.shard != self.shard {
-            return Self::start(settings, client);
-        }
-        self.clients.send_replace(client.clone());
-        Arc::clone(self)
+        let alike = match (&self.autoshard, &settings.autoshard) {
+            (None, None) => settings.shard == self.shard,
+            (Some(before), Some(now)) => now.is_like(before),
+            _ => false,
+        };
+        if alike { Arc::clone(self) } else { Self::start(settings, client) }
+    }
+
+    /// Goes by these settings and this client from now on.
+    pub(super) fn take_up(&self, settings: &Settings, client: &kube::Client) {
+        self.means.send_replace(means(settings, client));
     }
 
     /// The share.
@@ -71,10 +78,14 @@ impl Sharding {
 
     /// Waits as long as a process that is told to stop is to go on.
     pub(super) async fn linger(&self) {
-        if self.autoshard.as_ref().is_some_and(|autoshard| autoshard.overlap.is_some()) {
+        if self.means.borrow().overlap.is_some() {
             autoshard::linger(&self.shares).await;
         }
     }
+}
+
+fn means(settings: &Settings, client: &kube::Client) -> Means {
+    Means { client: client.clone(), overlap: settings.autoshard.as_ref().and_then(|autoshard| autoshard.overlap) }
 }
 
 impl Drop for Sharding {
@@ -82,5 +93,43 @@ impl Drop for Sharding {
         if let Some(search) = &self.search {
             search.abort();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::options::{Part, SharedArgs};
+    use crate::shard::Scheme;
+
+    fn client() -> kube::Client {
+        let nobody = |_: http::Request<kube::client::Body>| async {
+            Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("nobody answers"))
+        };
+        kube::Client::new(tower::service_fn(nobody), "default")
+    }
+
+    fn settings(pod: &str, overlap: Option<Duration>) -> Settings {
+        let resources = crate::resource::shared(crate::resources::all());
+        let mut settings =
+            Settings::resolve(&SharedArgs::default(), Part::Everything, Shard::WHOLE, &resources).unwrap();
+        let (pod, namespace) = (pod.to_owned(), "mon".to_owned());
+        settings.autoshard = Some(Autoshard { pod, namespace, scheme: Scheme::Range, overlap });
+        settings
+    }
+
+    #[tokio::test]
+    async fn another_grace_goes_on_with_the_same_shard_and_counts_when_it_is_taken_up() {
+        let (short, long) = (Some(Duration::from_secs(30)), Some(Duration::from_secs(90)));
+        let sharding = Sharding::start(&settings("ksm-0", short), &client());
+        let (next, client) = (settings("ksm-0", long), client());
+        let carried = sharding.carry_on(&next, &client);
+        assert!(Arc::ptr_eq(&sharding, &carried));
+        assert_eq!(sharding.means.borrow().overlap, short, "lists for the new configuration are read meanwhile");
+        carried.take_up(&next, &client);
+        assert_eq!(sharding.means.borrow().overlap, long);
+        assert!(!Arc::ptr_eq(&sharding, &sharding.carry_on(&settings("ksm-1", long), &client)));
     }
 }

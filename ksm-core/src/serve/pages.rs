@@ -176,7 +176,14 @@ fn readiness(catalogue: &Catalogue) -> Response<Body> {
         more => format!(" and {more} more"),
     };
     let named = &waiting[..waiting.len().min(NAMED)];
-    plain(StatusCode::SERVICE_UNAVAILABLE, format!("waiting for the first list of {}{more}\n", named.join(", ")))
+    // Nothing else is waited for once every first list is complete.
+    let synced = |resource: &ServedResource| resource.progress().iter().all(|progress| progress.is_synced());
+    let list = if catalogue.resources().iter().all(synced) {
+        "resharding, waiting for a list"
+    } else {
+        "waiting for the first list"
+    };
+    plain(StatusCode::SERVICE_UNAVAILABLE, format!("{list} of {}{more}\n", named.join(", ")))
 }
 
 pub(super) fn plain(status: StatusCode, text: impl Into<String>) -> Response<Body> {

@@ -528,6 +528,9 @@ async fn ready_means_every_initial_list_is_complete_or_refused() {
     assert_eq!(readiness().await, (503, "waiting for the first list of alphas\n".to_owned()));
     resources[0].progress()[1].set_synced();
     assert_eq!(readiness().await, (200, "ok\n".to_owned()));
+    resources[1].progress()[0].set_synced();
+    resources[0].progress()[1].set_resharding(true);
+    assert_eq!(readiness().await, (503, "resharding, waiting for a list of alphas\n".to_owned()));
     for path in ["/healthz", "/livez"] {
         assert_eq!(running.get(path).await.status, 200);
     }

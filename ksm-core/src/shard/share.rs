@@ -110,6 +110,23 @@ impl Share {
         }
         Some(selector)
     }
+
+    /// The share that a selector asks for, in whatever order its ranges are and however it is spaced and quoted; `None`
+    /// if it is no selector of UIDs.
+    pub fn of_selector(selector: &str) -> Option<Self> {
+        let ranges = selector.split("||").map(range_of).collect::<Option<Vec<_>>>()?;
+        Some(Self(Parts::Ranges(merged(ranges))))
+    }
+}
+
+/// The range that one call of a selector names.
+fn range_of(call: &str) -> Option<(u128, u128)> {
+    let arguments = call.trim().strip_prefix("shardRange")?.trim_start().strip_prefix('(')?.strip_suffix(')')?;
+    let mut arguments = arguments.split(',').map(|argument| argument.trim().trim_matches(['\'', '"']));
+    let (field, start, end) = (arguments.next()?, arguments.next()?, arguments.next()?);
+    let bound = |text: &str| u128::from_str_radix(text.strip_prefix("0x")?, 16).ok().filter(|&bound| bound <= END);
+    let (start, end) = (bound(start)?, bound(end)?);
+    (field == "object.metadata.uid" && start < end && arguments.next().is_none()).then_some((start, end))
 }
 
 /// Whether every number with the first remainder has the second as well.
@@ -168,6 +185,42 @@ mod tests {
     }
 
     #[test]
+    fn a_selector_is_read_however_it_is_written() {
+        let share = Share::union([range(0, 4), range(3, 4)]);
+        let call = |field: &str, start: &str, end: &str| format!("shardRange({field}, '{start}', '{end}')");
+        let uids = |start, end| call("object.metadata.uid", start, end);
+        let (first, last) =
+            (uids("0x0000000000000000", "0x4000000000000000"), uids("0xc000000000000000", "0x10000000000000000"));
+        for selector in [
+            format!("{first} || {last}"),
+            format!("{last}||{first}"),
+            format!("{first} || {last} || {last}").replace('\'', "\""),
+            format!(
+                "{} || {} || {last}",
+                uids("0x0", "0x2000000000000000"),
+                uids("0x2000000000000000", "0x4000000000000000")
+            ),
+            share.selector().unwrap(),
+        ] {
+            assert_eq!(Share::of_selector(&selector), Some(share.clone()), "{selector}");
+        }
+        assert_ne!(Share::of_selector(&first), Some(share));
+        for selector in [
+            String::new(),
+            "uid".to_owned(),
+            format!("{first} || "),
+            format!("{first} && {last}"),
+            call("object.metadata.namespace", "0x0", "0x1"),
+            uids("0x1", "0x1"),
+            uids("0x0", "0x10000000000000001"),
+            uids("0", "0x1"),
+            first.replace(')', ", '0x1')"),
+        ] {
+            assert_eq!(Share::of_selector(&selector), None, "{selector}");
+        }
+    }
+
+    #[test]
     fn what_a_share_has_lost_can_be_told_from_what_it_has_gained() {
         let share = |shards: &[(u32, u32)], scheme| Share::union(shards.iter().map(|&(o, t)| shard(o, t, scheme)));
         for scheme in [Scheme::Range, Scheme::Md5] {
@@ -200,6 +253,9 @@ mod tests {
             prop_assert_eq!(share.owns(&uid), these.iter().any(|shard| shard.owns(&uid)));
             if share.is_within(&other) {
                 prop_assert!(!share.owns(&uid) || other.owns(&uid));
+            }
+            if let Some(selector) = share.selector() {
+                prop_assert_eq!(Share::of_selector(&selector), Some(share.clone()));
             }
             let mut again = these;
             again.reverse();

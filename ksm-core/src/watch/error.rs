@@ -50,19 +50,33 @@ impl WatchError {
         matches!(self, Self::Status { code: 410, .. })
     }
 
-    /// The resource may not be read, or does not exist.
+    /// The resource may not be read, or does not exist. Not so 401: these are credentials that are wrong or have run out,
+    /// which says nothing about the resource.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(self, Self::Status { code: 401 | 403 | 404, .. })
+        matches!(self, Self::Status { code: 403 | 404, .. })
+    }
+
+    /// The API server cannot answer from its cache as of the version asked for: it is lost, or the cache is behind.
+    pub(super) fn is_about_version(&self) -> bool {
+        matches!(self, Self::Status { code: 410 | 504, .. })
     }
 
     /// The API server does not do streamed lists, or not right; a paged list may still work.
     pub(super) fn means_no_streaming(&self) -> bool {
         matches!(self, Self::Status { code: 400 | 405 | 406 | 415 | 422, .. } | Self::Unfinished)
+            && !self.names_shard_selector()
     }
 
-    /// The API server does not take the shard selector; without it the request may still work.
+    /// The API server does not take the shard selector; without it the request may still work. 500 is what 1.37 says of
+    /// one it cannot parse, and what any server says of any mishap, so there the message counts.
     pub(super) fn means_no_shard_selector(&self) -> bool {
-        matches!(self, Self::Status { code: 400 | 405 | 422 | 500, .. })
+        matches!(self, Self::Status { code: 400 | 405 | 422, .. })
+            || matches!(self, Self::Status { code: 500, .. }) && self.names_shard_selector()
+    }
+
+    fn names_shard_selector(&self) -> bool {
+        let Self::Status { message, .. } = self else { return false };
+        message.contains("shard selector") || message.contains("shardSelector")
     }
 
     /// The stream cannot be trusted any more, so what it said before may be wrong as well: read the list anew.
@@ -78,5 +92,31 @@ impl WatchError {
             Self::Status { retry_after, .. } => *retry_after,
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status(code: u16, message: &str) -> WatchError {
+        WatchError::Status { code, reason: String::new(), message: message.to_owned(), retry_after: None }
+    }
+
+    #[test]
+    fn only_a_server_error_that_names_the_selector_is_about_it() {
+        assert!(status(500, "invalid shard selector: bound must have '0x' prefix").means_no_shard_selector());
+        assert!(!status(500, "etcdserver: leader changed").means_no_shard_selector());
+        for code in [400, 422] {
+            assert!(status(code, "").means_no_shard_selector() && status(code, "").means_no_streaming());
+            let named = status(code, "shardSelector: Forbidden");
+            assert!(named.means_no_shard_selector() && !named.means_no_streaming(), "{code}");
+        }
+    }
+
+    #[test]
+    fn wrong_credentials_are_no_refusal_of_a_resource() {
+        assert!([403, 404].iter().all(|&code| status(code, "").is_refusal()));
+        assert!([401, 429, 500].iter().all(|&code| !status(code, "").is_refusal()));
     }
 }

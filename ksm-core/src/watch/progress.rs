@@ -101,6 +101,8 @@ pub struct Progress {
     synced: AtomicBool,
     resharding: AtomicBool,
     refused: AtomicBool,
+    excused: AtomicBool,
+    aside: AtomicBool,
     filtering: AtomicU8,
     phase: AtomicU8,
 }
@@ -111,7 +113,7 @@ impl Progress {
         self.synced.load(Relaxed)
     }
 
-    /// Whether the API server's last answer to a list was that it may not be read (401, 403) or does not exist (404).
+    /// Whether the API server's last answer to a list was that it may not be read (403) or does not exist (404).
     pub fn is_refused(&self) -> bool {
         self.refused.load(Relaxed)
     }
@@ -121,9 +123,15 @@ impl Progress {
         self.resharding.load(Relaxed)
     }
 
-    /// Whether readiness need not wait for it: its share is served whole, or refused.
+    /// Whether readiness need not wait for it: its share is served whole, or it is refused, in a set of automatic
+    /// shards for a while.
     pub fn is_settled(&self) -> bool {
-        (self.is_synced() && !self.is_resharding()) || self.is_refused()
+        (self.is_synced() && !self.is_resharding()) || self.excused.load(Relaxed)
+    }
+
+    /// Whether nobody is served what it keeps, as its configuration is not in use yet.
+    pub(crate) fn is_aside(&self) -> bool {
+        self.aside.load(Relaxed)
     }
 
     /// Who filters objects by shard.
@@ -147,15 +155,27 @@ impl Progress {
     pub(crate) fn set_synced(&self) {
         self.synced.store(true, Relaxed);
         self.resharding.store(false, Relaxed);
-        self.refused.store(false, Relaxed);
+        self.set_refused(false);
     }
 
     pub(crate) fn set_resharding(&self, resharding: bool) {
         self.resharding.store(resharding, Relaxed);
     }
 
+    /// Refused, so that nobody is to wait for it; or not so.
     pub(crate) fn set_refused(&self, refused: bool) {
         self.refused.store(refused, Relaxed);
+        self.excused.store(refused, Relaxed);
+    }
+
+    /// Refused, but only since a moment ago.
+    pub(crate) fn set_refused_lately(&self) {
+        self.refused.store(true, Relaxed);
+        self.excused.store(false, Relaxed);
+    }
+
+    pub(crate) fn set_aside(&self, aside: bool) {
+        self.aside.store(aside, Relaxed);
     }
 
     pub(crate) fn set_filtering(&self, filtering: Filtering) {

@@ -120,7 +120,15 @@ pub(super) async fn page_of(
     request: http::Request<kube::client::Body>,
     object: &mut OnObject<'_>,
 ) -> Result<ListMeta, WatchError> {
-    let mut answer = Answer::open(client, request, LIST_IDLE).await?;
+    read_page(Answer::open(client, request, LIST_IDLE).await?, progress, object).await
+}
+
+/// Reads a page that has been answered.
+pub(super) async fn read_page(
+    mut answer: Answer,
+    progress: &Progress,
+    object: &mut OnObject<'_>,
+) -> Result<ListMeta, WatchError> {
     let encoding = answer.encoding;
     let mut list = List::new(encoding);
     let mut meta = ListMeta::default();

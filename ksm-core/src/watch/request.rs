@@ -28,8 +28,9 @@ pub(super) struct Target {
 pub(super) enum Page<'a> {
     /// From the start, as of now.
     First,
-    /// All of it from the API server's watch cache, as of any time; it ignores limits.
-    Cached,
+    /// All of it from the API server's watch cache, no older than this version, `0` for any; without a limit, with which
+    /// it would not come from there.
+    Cached(&'a str),
     /// From where the page before it ended.
     Continue(&'a str),
 }
@@ -63,7 +64,7 @@ impl Target {
         let limit = room.map_or(PAGE_SIZE, |room| room.min(PAGE_SIZE)).to_string();
         match page {
             Page::First => query.push("limit", &limit),
-            Page::Cached => query.push("resourceVersion", "0"),
+            Page::Cached(version) => query.push("resourceVersion", version),
             Page::Continue(token) => {
                 query.push("limit", &limit);
                 query.push("continue", token);
@@ -80,14 +81,15 @@ impl Target {
         self.request(query, &accept(Fetch::Whole, ""))
     }
 
-    /// Streams the list, and then its changes: a watch that starts with an event for each object (KEP-3157).
-    pub(super) fn stream(&self, cached: bool, timeout_seconds: u32) -> Request<Body> {
+    /// Streams the list, and then its changes: a watch that starts with an event for each object (KEP-3157). `cached` is
+    /// the version that it must not be older than, `0` for any; `None` for as of now.
+    pub(super) fn stream(&self, cached: Option<&str>, timeout_seconds: u32) -> Request<Body> {
         let mut query = self.query();
         query.push("watch", "true");
         query.push("sendInitialEvents", "true");
         query.push("resourceVersionMatch", "NotOlderThan");
-        if cached {
-            query.push("resourceVersion", "0");
+        if let Some(version) = cached {
+            query.push("resourceVersion", version);
         }
         self.watch_query(query, timeout_seconds)
     }
@@ -195,7 +197,8 @@ mod tests {
         let target = Target::new(resource("", "pods", Fetch::Whole), None, None);
         check(target.list(Page::First, None), "/api/v1/pods?limit=500", PROTOBUF);
         check(target.list(Page::Continue("a+b/c="), None), "/api/v1/pods?limit=500&continue=a%2Bb%2Fc%3D", PROTOBUF);
-        check(target.list(Page::Cached, None), "/api/v1/pods?resourceVersion=0", PROTOBUF);
+        check(target.list(Page::Cached("0"), None), "/api/v1/pods?resourceVersion=0", PROTOBUF);
+        check(target.list(Page::Cached("17"), None), "/api/v1/pods?resourceVersion=17", PROTOBUF);
         check(target.list(Page::First, Some(100)), "/api/v1/pods?limit=100", PROTOBUF);
         check(target.list(Page::Continue("t"), Some(1000)), "/api/v1/pods?limit=500&continue=t", PROTOBUF);
         let target = Target::new(resource("apps", "deployments", Fetch::Whole), Some("team-a"), None);
@@ -220,8 +223,8 @@ mod tests {
         let target = Target::new(resource("", "pods", Fetch::Whole), None, None);
         let query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan";
         let rest = "allowWatchBookmarks=true&timeoutSeconds=300";
-        check(target.stream(false, 300), &format!("/api/v1/pods?{query}&{rest}"), WATCH);
-        check(target.stream(true, 300), &format!("/api/v1/pods?{query}&resourceVersion=0&{rest}"), WATCH);
+        check(target.stream(None, 300), &format!("/api/v1/pods?{query}&{rest}"), WATCH);
+        check(target.stream(Some("0"), 300), &format!("/api/v1/pods?{query}&resourceVersion=0&{rest}"), WATCH);
     }
 
     #[test]

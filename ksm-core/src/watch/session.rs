@@ -11,34 +11,32 @@
 //!
 //! A list is built aside, so until it is complete, and through every failure, the old view stays served.
 //!
-//! The share to keep may change at any time. What it has gained needs a list, built aside like any other; if it has only
-//! lost something, that is dropped and the watch opened anew from where it was, with the new selector.
+//! The share to keep may change at any time. What it has lost is dropped at once, whatever is going on. What it has gained
+//! needs a list, built aside like any other; if there is nothing of that, the watch is opened anew from where it was, with
+//! the new selector.
+
+mod list;
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep};
 use tracing::{debug, info, trace, warn};
 
 use super::backoff::Backoff;
 use super::error::WatchError;
-use super::progress::{Filtering, Phase, Progress};
-use super::reader::{ObjectReader, page_of};
-use super::request::{INITIAL_EVENTS_END, Page, Target};
+use super::progress::{Phase, Progress};
+use super::reader::ObjectReader;
+use super::request::Target;
 use super::shares::{Follower, Taker};
 use super::stream::{Answer, Item, WATCH_IDLE, WatchStream};
 use super::wire::{Event, EventKind, decode_meta};
 use super::{Outage, Watch};
 use crate::chain::chain;
 use crate::resource::Rendered;
+use crate::shard::Share;
 use crate::store::{ObjectKey, Relist, Store};
-
-/// A streamed list that brings no object for this long and does not say that it is complete never will
-/// (<https://github.com/kubernetes/kubernetes/issues/122805>).
-const STREAM_QUIET: Duration = Duration::from_secs(10);
-
-/// How long an API server that cannot stream lists is not asked to again.
-const STREAM_RETRY: Duration = Duration::from_secs(600);
+use crate::view::{Encoding, ObjectMeta};
 
 /// A watch that ends sooner, with no event, is a failure: asking again at once would spin.
 const SHORTEST_WATCH: Duration = Duration::from_secs(1);
@@ -55,6 +53,10 @@ pub(super) struct Session {
     /// What to read, before it is known whether the API server filters by shard.
     target: Target,
     use_cache: bool,
+    /// The last version that was seen; a list from the API server's cache must not be older.
+    version: Option<String>,
+    /// Whether the cache could not answer, so that the next list is as of now.
+    cache_failed: bool,
     object_limit: Option<usize>,
     store: Store,
     reader: ObjectReader,
@@ -68,6 +70,8 @@ pub(super) struct Session {
     /// Until when lists are not streamed, because the API server could not.
     paged_until: Option<Instant>,
     failing: bool,
+    /// Since when the API server has refused to list.
+    refused: Option<Instant>,
     /// Whether a warning said what is wrong with this resource alone.
     warned: bool,
     started: Instant,
@@ -101,12 +105,14 @@ impl Session {
         let descriptor = watch.resource.descriptor();
         let target = Target::new(descriptor, watch.namespace.as_deref(), watch.field_selector.as_deref());
         let reader = ObjectReader::new(watch.resource, watch.plan, Arc::clone(&watch.progress));
-        let (follower, taker) = watch.shares.follow();
+        let (follower, taker) = watch.shares.follow(Arc::clone(&watch.progress));
         watch.progress.list_limit.set(watch.object_limit.map_or(0, |limit| limit as u64));
         Self {
             client,
             target,
             use_cache: watch.use_cache,
+            version: None,
+            cache_failed: false,
             object_limit: watch.object_limit,
             store: watch.store,
             reader,
@@ -118,6 +124,7 @@ impl Session {
             gone: false,
             paged_until: None,
             failing: false,
+            refused: None,
             warned: false,
             started: Instant::now(),
         }
@@ -128,10 +135,9 @@ impl Session {
         let mut follower = self.follower.clone();
         loop {
             let (round, share) = follower.current().await;
-            let gained = !share.is_within(&self.reader.share);
-            self.reader.share = share;
+            let gained = self.turn_to(share);
             if self.reader.share.is_nothing() {
-                self.narrow(round);
+                self.note_taken(round);
                 follower.changed().await;
                 continue;
             }
@@ -146,13 +152,23 @@ impl Session {
             if let Some(listed) = listed {
                 let following = self.swap_in(listed);
                 self.taker.taken(round);
-                self.follow(following, &mut follower).await;
+                let version = self.follow(following, &mut follower).await;
+                self.version = Some(version).filter(|version| !version.is_empty());
             }
         }
     }
 
-    /// Drops what the share has lost.
-    fn narrow(&mut self, round: u64) {
+    /// Keeps another share from now on, and drops what it has lost. True if it has gained something.
+    fn turn_to(&mut self, share: Share) -> bool {
+        let before = std::mem::replace(&mut self.reader.share, share);
+        if !before.is_within(&self.reader.share) {
+            self.drop_lost();
+        }
+        !self.reader.share.is_within(&before)
+    }
+
+    /// Drops what is not of the share, for readers as well.
+    fn drop_lost(&mut self) {
         let (share, odd_uids) = (self.reader.share.clone(), std::mem::take(&mut self.reader.odd_uids));
         let owns = |key: ObjectKey| match odd_uids.get(&key) {
             Some(uid) => share.owns(uid),
@@ -169,10 +185,15 @@ impl Session {
         self.reader.odd_uids = odd_uids;
         self.reader.odd_uids.retain(|&key, _| self.store.contains(key));
         self.taker.dropped(dropped);
+        debug!(dropped, objects = self.store.len(), "what the share has lost dropped");
+    }
+
+    /// Notes that all of the share of that round is served, without a list.
+    fn note_taken(&mut self, round: u64) {
         // Readiness never waits for what is nothing, nor for what is already there.
         self.progress.set_synced();
+        self.taker.excuse(false);
         self.taker.taken(round);
-        debug!(dropped, objects = self.store.len(), "share narrowed");
     }
 
     /// A whole list, or nothing after a pause.
@@ -181,153 +202,43 @@ impl Session {
             Ok(listed) => Some(listed),
             Err(error) => {
                 self.progress.lists_failed.add(1);
-                self.progress.set_refused(error.is_refusal());
-                self.taker.excuse(error.is_refusal());
+                self.cache_failed |= error.is_about_version();
+                // No answer is no other answer.
+                if !matches!(error, WatchError::Request(_)) {
+                    self.note_refusal(error.is_refusal());
+                }
                 self.pause(&error, "list failed").await;
                 None
             }
         }
     }
 
-    /// Reads the whole list aside.
-    async fn list(&mut self) -> Result<Listed, WatchError> {
-        self.progress.set_phase(Phase::Listing);
-        self.reader.failures = 0;
-        let target = self.sharded_target().await?;
-        match self.list_of(&target).await {
-            Err(error) if target.is_sharded() && error.means_no_shard_selector() => {
-                let target = self.without_selector(&error);
-                self.list_of(&target).await
-            }
-            result => result,
+    /// Notes whether the API server refuses to list. Nobody waits for a resource that it does, once it has for a while: what
+    /// is refused for a moment may be answered by a list that takes its time.
+    fn note_refusal(&mut self, refused: bool) {
+        if !refused {
+            self.refused = None;
+            self.progress.set_refused(false);
+            return self.taker.excuse(false);
         }
-    }
-
-    async fn list_of(&mut self, target: &Target) -> Result<Listed, WatchError> {
-        // A streamed list has no limit.
-        if self.object_limit.is_none() && self.paged_until.is_none_or(|until| Instant::now() >= until) {
-            match self.streamed_list(target).await {
-                Err(error) if error.means_no_streaming() => {
-                    debug!(error = %chain(&error), "no streamed list, reading pages");
-                    self.paged_until = Some(Instant::now() + STREAM_RETRY);
-                }
-                result => return result,
-            }
+        let since = *self.refused.get_or_insert_with(Instant::now);
+        let excused = since.elapsed() >= self.taker.patience();
+        if excused {
+            self.progress.set_refused(true);
+        } else {
+            self.progress.set_refused_lately();
         }
-        self.paged_list(target).await
+        self.taker.excuse(excused);
     }
 
-    /// What to ask for: with the shard selector if the API server says that it filters by it, without if it does not.
-    async fn sharded_target(&mut self) -> Result<Target, WatchError> {
-        let share = &self.reader.share;
-        let Some(selector) = share.selector() else {
-            self.progress.set_filtering(if share.is_whole() { Filtering::None } else { Filtering::Local });
-            self.reader.sharded = false;
-            return Ok(self.target.clone());
-        };
-        let target = self.target.clone().with_shard_selector(Some(selector));
-        let echoed = match page_of(&self.client, &self.progress, target.probe(), &mut |_, _| Ok(())).await {
-            Ok(meta) => meta.shard_info.is_some_and(|info| !info.selector.is_empty()),
-            Err(error) if error.means_no_shard_selector() => return Ok(self.without_selector(&error)),
-            Err(error) => return Err(error),
-        };
-        self.progress.set_filtering(if echoed { Filtering::ServerSide } else { Filtering::Local });
-        self.reader.sharded = echoed;
-        Ok(if echoed { target } else { self.target.clone() })
+    /// The version that a list from the API server's cache must not be older than, so that nothing goes back in time (as
+    /// client-go's reflectors have it); `None` for a list as of now.
+    fn cached(&self) -> Option<&str> {
+        (self.use_cache && !self.cache_failed).then(|| self.version.as_deref().unwrap_or("0"))
     }
 
-    /// What to ask an API server for that does not take the selector.
-    fn without_selector(&mut self, error: &WatchError) -> Target {
-        debug!(error = %chain(error), "shard selector refused, filtering locally");
-        self.progress.set_filtering(Filtering::Local);
-        self.reader.sharded = false;
-        self.target.clone()
-    }
-
-    async fn paged_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
-        let mut relist = self.store.relist();
-        let (mut version, mut token) = (None, None::<String>);
-        let mut room = self.object_limit;
-        loop {
-            let page = match &token {
-                Some(token) => Page::Continue(token),
-                // The cache answers whole, whatever the limit.
-                None if self.use_cache && room.is_none() => Page::Cached,
-                None => Page::First,
-            };
-            let request = target.list(page, room);
-            let (reader, store) = (&mut self.reader, &self.store);
-            let meta = page_of(&self.client, &self.progress, request, &mut |encoding, bytes| {
-                if let Some(room) = &mut room {
-                    let Some(left) = room.checked_sub(1) else { return Ok(()) };
-                    *room = left;
-                }
-                let mut apply = |key, rendered: &Rendered| store.relist_apply(&mut relist, key, rendered);
-                reader.added(&mut apply, encoding, bytes).map(drop)
-            })
-            .await?;
-            // All pages are of the version of the first.
-            version.get_or_insert(meta.resource_version);
-            if meta.continue_token.is_empty() || room == Some(0) {
-                break;
-            }
-            token = Some(meta.continue_token);
-        }
-        if let (Some(limit), Some(room)) = (self.object_limit, room) {
-            self.progress.listed.set((limit - room) as u64);
-        }
-        Ok(Listed {
-            target: target.clone(),
-            probed: Instant::now(),
-            relist,
-            version: version.unwrap_or_default(),
-            stream: None,
-        })
-    }
-
-    async fn streamed_list(&mut self, target: &Target) -> Result<Listed, WatchError> {
-        let request = target.stream(self.use_cache, watch_seconds());
-        let mut stream = WatchStream::new(Answer::open(&self.client, request, WATCH_IDLE).await?);
-        let encoding = stream.encoding();
-        let mut relist = self.store.relist();
-        let mut last_object = Instant::now();
-        // Changes are streamed too. Once the first of them is there the list is all but over, however many follow.
-        let mut changing = false;
-        loop {
-            let item = timeout_at(last_object + STREAM_QUIET, stream.next(&self.progress));
-            let event = match item.await.map_err(|_| WatchError::Unfinished)?? {
-                Item::Event(event) => event,
-                Item::Drained => continue,
-                Item::End => return Err(WatchError::Unfinished),
-            };
-            match event {
-                Event::Object { kind: EventKind::Bookmark, object } => {
-                    let meta = decode_meta(encoding, &object)?;
-                    if meta.annotations.get(INITIAL_EVENTS_END).is_some_and(|value| value == "true") {
-                        let (target, version) = (target.clone(), meta.resource_version);
-                        return Ok(Listed { target, probed: Instant::now(), relist, version, stream: Some(stream) });
-                    }
-                }
-                Event::Object { kind: EventKind::Deleted, object } => {
-                    changing = true;
-                    self.store.relist_delete(&mut relist, ObjectKey::new(&decode_meta(encoding, &object)?));
-                }
-                Event::Object { kind, object } => {
-                    changing |= kind == EventKind::Modified;
-                    let store = &self.store;
-                    let mut apply = |key, rendered: &Rendered| store.relist_apply(&mut relist, key, rendered);
-                    self.reader.added(&mut apply, encoding, &object)?;
-                    if !changing {
-                        last_object = Instant::now();
-                    }
-                }
-                Event::Error(status) => return Err(WatchError::from_event(status)),
-            }
-        }
-    }
-
-    /// Keeps up with changes until the list must be read anew.
-    async fn follow(&mut self, mut following: Following, follower: &mut Follower) {
+    /// Keeps up with changes until the list must be read anew. Returns the last version seen.
+    async fn follow(&mut self, mut following: Following, follower: &mut Follower) -> String {
         loop {
             tokio::select! {
                 biased;
@@ -335,14 +246,15 @@ impl Session {
                     self.publish();
                     let (round, share) = follower.current().await;
                     if share.is_nothing() || !share.is_within(&self.reader.share) {
-                        return;
+                        return following.version;
                     }
-                    self.reader.share = share;
-                    self.narrow(round);
-                    following.target = None;
+                    self.turn_to(share);
+                    self.note_taken(round);
+                    // A stream that a list has left open is of the share before.
+                    (following.target, following.stream) = (None, None);
                 }
                 relist = self.watch(&mut following) => if relist {
-                    return;
+                    return following.version;
                 },
             }
         }
@@ -481,7 +393,7 @@ impl Session {
             info!(objects = self.store.len(), duration_ms, "synced");
         }
         self.progress.set_synced();
-        self.taker.excuse(false);
+        self.cache_failed = false;
         Following { target: Some((target, probed)), version, stream, lost: false }
     }
 
@@ -518,10 +430,7 @@ impl Session {
             match kind {
                 EventKind::Bookmark => *version = decode_meta(encoding, &object)?.resource_version,
                 EventKind::Deleted => {
-                    let meta = decode_meta(encoding, &object)?;
-                    if meta.uid.is_empty() && meta.name.is_empty() {
-                        return Err(WatchError::NoMetadata);
-                    }
+                    let meta = identity(encoding, &object)?;
                     let key = ObjectKey::new(&meta);
                     self.store.delete(key);
                     self.reader.odd_uids.remove(&key);
@@ -584,6 +493,12 @@ impl Session {
             }
         }
     }
+}
+
+/// Metadata that says which object it is of.
+fn identity(encoding: Encoding, object: &[u8]) -> Result<ObjectMeta, WatchError> {
+    let meta = decode_meta(encoding, object)?;
+    if meta.uid.is_empty() && meta.name.is_empty() { Err(WatchError::NoMetadata) } else { Ok(meta) }
 }
 
 /// How long the API server is asked to keep a watch open: 5 to 10 minutes, spread so that not all end together.

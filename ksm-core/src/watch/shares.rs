@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
+use super::Progress;
 use crate::shard::{Scheme, Shard, Share};
 
 /// Handle of a process's share; clones are the same one.
@@ -21,6 +22,8 @@ struct Inner {
     assigned: watch::Sender<Assigned>,
     takers: Mutex<Vec<Weak<Taker>>>,
     status: Mutex<Status>,
+    /// For how long a resource must be refused before nobody waits for it, in milliseconds.
+    patience_ms: AtomicU64,
     /// Somebody wants to know how the set is now.
     asked: Notify,
     /// How often that was found out.
@@ -95,6 +98,7 @@ impl Shares {
             assigned,
             takers: Mutex::default(),
             status: Mutex::new(status),
+            patience_ms: AtomicU64::new(0),
             asked: Notify::new(),
             looks: watch::Sender::new(0),
         }))
@@ -114,7 +118,8 @@ impl Shares {
         self.0.assigned.borrow().share.clone()
     }
 
-    /// Whether every list/watch serves the share that was assigned last, those aside that the API server refuses.
+    /// Whether every list/watch serves the share that was assigned last. Nobody waits for those that the API server
+    /// refuses, nor for those of a configuration that is not in use yet.
     pub fn is_taken(&self) -> bool {
         let round = self.0.assigned.borrow().round;
         let mut takers = lock(&self.0.takers);
@@ -122,7 +127,13 @@ impl Shares {
         takers
             .iter()
             .filter_map(Weak::upgrade)
-            .all(|taker| taker.round.load(Ordering::Acquire) >= round || taker.excused.load(Ordering::Acquire))
+            .all(|taker| taker.has(round) || taker.excused.load(Ordering::Acquire) || taker.progress.is_aside())
+    }
+
+    /// For how long a resource must be refused before nobody waits for it; not at all unless set.
+    pub(crate) fn set_patience(&self, patience: Duration) {
+        let ms = u64::try_from(patience.as_millis()).unwrap_or(u64::MAX);
+        self.0.patience_ms.store(ms, Ordering::Relaxed);
     }
 
     /// How sharding stands.
@@ -154,8 +165,9 @@ impl Shares {
     }
 
     /// The side of a list/watch.
-    pub(super) fn follow(&self) -> (Follower, Arc<Taker>) {
-        let taker = Arc::new(Taker { shares: self.clone(), round: AtomicU64::new(0), excused: AtomicBool::new(false) });
+    pub(super) fn follow(&self, progress: Arc<Progress>) -> (Follower, Arc<Taker>) {
+        let (shares, round, excused) = (self.clone(), AtomicU64::new(0), AtomicBool::new(false));
+        let taker = Arc::new(Taker { shares, progress, round, excused });
         lock(&self.0.takers).push(Arc::downgrade(&taker));
         (Follower(self.0.assigned.subscribe()), taker)
     }
@@ -171,14 +183,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 pub(super) struct Taker {
     /// Keeps the assigning side alive: a fixed share has no other holder.
     shares: Shares,
+    progress: Arc<Progress>,
     round: AtomicU64,
     excused: AtomicBool,
 }
 
 impl Taker {
+    fn has(&self, round: u64) -> bool {
+        self.round.load(Ordering::Acquire) >= round
+    }
+
     /// The share of that round is served.
     pub(super) fn taken(&self, round: u64) {
         self.round.store(round, Ordering::Release);
+    }
+
+    /// For how long it must be refused until it is excused.
+    pub(super) fn patience(&self) -> Duration {
+        Duration::from_millis(self.shares.0.patience_ms.load(Ordering::Relaxed))
     }
 
     /// Whether nobody is to wait for it, since it may not read its resource.
@@ -219,10 +241,23 @@ impl Follower {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_configuration_that_is_not_in_use_yet_is_not_waited_for() {
+        let (shares, progress) = (Shares::unknown(Scheme::Range), Arc::<Progress>::default());
+        let (_follower, _taker) = shares.follow(Arc::clone(&progress));
+        shares.assign(Share::NOTHING);
+        assert!(!shares.is_taken());
+        progress.set_aside(true);
+        assert!(shares.is_taken());
+        progress.set_aside(false);
+        assert!(!shares.is_taken(), "once in use it counts");
+    }
+
     #[tokio::test]
     async fn a_share_is_taken_when_every_list_watch_says_so() {
         let shares = Shares::unknown(Scheme::Range);
-        let ((mut first, first_taker), (_second, second_taker)) = (shares.follow(), shares.follow());
+        let (mut first, first_taker) = shares.follow(Arc::default());
+        let (_second, second_taker) = shares.follow(Arc::default());
         let share = Share::from(Shard::new(1, 2, Scheme::Range).unwrap());
         shares.assign(share.clone());
         assert!(!shares.is_taken());

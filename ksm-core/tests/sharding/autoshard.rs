@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use ksm_core::autoshard::linger;
+use ksm_core::autoshard::{Means, linger};
 use ksm_core::shard::{Scheme, Shard};
 use ksm_core::watch::Filtering;
 use ksm_testbed::{Cluster, Fault, Verb, WatchFault};
@@ -35,7 +35,7 @@ pub(crate) fn fill(cluster: &Cluster, count: usize) -> BTreeSet<String> {
 }
 
 /// A set `mon/ksm`, as a controller that is done with it leaves it.
-fn set(cluster: &Cluster, generation: i64, replicas: u32, change: impl FnOnce(&mut Value)) {
+pub(crate) fn set(cluster: &Cluster, generation: i64, replicas: u32, change: impl FnOnce(&mut Value)) {
     let mut set = json!({
         "apiVersion": "apps/v1", "kind": "StatefulSet",
         "metadata": {"namespace": "mon", "name": "ksm", "generation": generation, "labels": {"app": "ksm"}},
@@ -46,12 +46,13 @@ fn set(cluster: &Cluster, generation: i64, replicas: u32, change: impl FnOnce(&m
     cluster.apply(set).unwrap();
 }
 
-fn pod(cluster: &Cluster, name: &str, owner: Value) {
+pub(crate) fn pod(cluster: &Cluster, name: &str, owner: Value) {
     let metadata = json!({"namespace": "mon", "name": name, "ownerReferences": [owner]});
-    cluster.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata})).unwrap();
+    let status = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+    cluster.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "status": status})).unwrap();
 }
 
-fn owned_by_set() -> Value {
+pub(crate) fn owned_by_set() -> Value {
     json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "ksm", "uid": "u", "controller": true})
 }
 
@@ -228,6 +229,61 @@ async fn a_process_told_to_stop_serves_on_while_its_set_shrinks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_set_deleted_soon_after_it_was_scaled_holds_nobody_up() {
+    let cluster = Cluster::default();
+    fill(&cluster, 40);
+    set(&cluster, 1, 2, |_| {});
+    pod(&cluster, "ksm-0", owned_by_set());
+    let plane = ControlPlane::new(&cluster, &[true], true);
+    let member = Member::start_pod(&plane.client(None), 0, Scheme::Range, GRACE);
+    until("synced", || member.progress.is_synced()).await;
+    set(&cluster, 2, 4, |set| set["status"]["readyReplicas"] = json!(2));
+    until("it is known", || member.shares.status().unsettled).await;
+    cluster.delete("statefulsets", "mon", "ksm").unwrap();
+    let told = tokio::time::Instant::now();
+    // Without the set nothing would ever end it.
+    let ended = tokio::time::timeout(DEADLINE, linger(&member.shares)).await;
+    assert!(ended.is_ok() && told.elapsed() < Duration::from_secs(2), "{:?}", told.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_leaves_looks_at_the_pods_that_stay() {
+    let cluster = Cluster::default();
+    fill(&cluster, 40);
+    set(&cluster, 1, 4, |set| set["spec"]["ordinals"] = json!({"start": 7}));
+    (7..11).for_each(|ordinal| pod(&cluster, &format!("ksm-{ordinal}"), owned_by_set()));
+    let plane = ControlPlane::new(&cluster, &[true], true);
+    let member = Member::start_pod(&plane.client(None), 10, Scheme::Range, GRACE);
+    until("synced", || member.progress.is_synced()).await;
+    let condition = |name: &str, change: &dyn Fn(&mut Value)| {
+        let mut object = cluster.get("pods", "mon", name).unwrap().unwrap();
+        change(&mut object);
+        cluster.apply(object).unwrap();
+    };
+    // Two are ready: one that stays, and one that is to go when this one has gone.
+    condition("ksm-8", &|pod| pod["status"]["conditions"][0]["status"] = json!("False"));
+    set(&cluster, 2, 2, |set| {
+        set["spec"]["ordinals"] = json!({"start": 7});
+        set["status"]["replicas"] = json!(4);
+    });
+    let shares = member.shares.clone();
+    let lingering = tokio::spawn(async move { linger(&shares).await });
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert!(!lingering.is_finished());
+    // Ready, but told to stop: it has to be replaced first.
+    condition("ksm-8", &|pod| {
+        pod["status"]["conditions"][0]["status"] = json!("True");
+        pod["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    });
+    tokio::time::sleep(Duration::from_secs(120)).await;
+    assert!(!lingering.is_finished());
+    condition("ksm-8", &|pod| drop(pod["metadata"].as_object_mut().unwrap().remove("deletionTimestamp")));
+    let ready = tokio::time::Instant::now();
+    lingering.await.unwrap();
+    assert!(ready.elapsed() >= GRACE.unwrap(), "{:?}", ready.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn objects_change_and_go_while_two_shards_serve_them() {
     let cluster = Cluster::default();
     let mut names = fill(&cluster, 60);
@@ -311,30 +367,23 @@ async fn who_filters_is_found_out_again_as_watches_are_opened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_refuses_the_selector_after_all_is_asked_without() {
-    for verb in [Verb::List, Verb::StreamedList, Verb::Watch] {
-        for code in [400, 500] {
-            let cluster = Cluster::default();
-            let names = fill(&cluster, 60);
-            let plane = ControlPlane::new(&cluster, &[true], verb != Verb::List);
-            let faults = plane.servers()[0].faults();
-            // The probe is a list too, and is answered.
-            let client = plane.client(None);
-            let mut members: Vec<_> = Vec::new();
-            for ordinal in 0..2 {
-                let shard = Shard::new(ordinal, 2, Scheme::Range).unwrap();
-                if verb != Verb::List {
-                    faults.add(Fault::Status { code, retry_after: None }.on("configmaps", verb, 1));
-                }
-                let member = Member::start(&client, shard.into());
-                until("synced", || member.progress.is_synced()).await;
-                members.push(member);
-                plane.cut();
-                tokio::time::sleep(Duration::from_secs(90)).await;
-            }
-            let union: BTreeSet<String> = members.iter_mut().flat_map(|m| m.names().clone()).collect();
-            assert_eq!(union, names, "{verb:?} {code}");
-            assert_eq!(members.iter_mut().map(|m| m.names().len()).sum::<usize>(), names.len());
-        }
-    }
+async fn another_grace_in_the_middle_of_an_overlap_ends_it_no_sooner() {
+    let cluster = Cluster::default();
+    let names = fill(&cluster, 40);
+    set(&cluster, 1, 1, |_| {});
+    pod(&cluster, "ksm-0", owned_by_set());
+    let plane = ControlPlane::new(&cluster, &[true], true);
+    let client = plane.client(None);
+    let mut member = Member::start_pod(&client, 0, Scheme::Range, GRACE);
+    until("synced", || member.progress.is_synced()).await;
+    set(&cluster, 2, 2, |set| set["status"]["readyReplicas"] = json!(1));
+    until("it is known", || member.shares.status().overlapping).await;
+    let grace = Duration::from_secs(90);
+    member.means.as_ref().unwrap().send_replace(Means { client, overlap: Some(grace) });
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(*member.names(), names);
+    set(&cluster, 2, 2, |_| {});
+    let ready = tokio::time::Instant::now();
+    until("dropped", || !member.shares.status().overlapping).await;
+    assert!(ready.elapsed() >= grace, "{:?}", ready.elapsed());
 }

@@ -39,6 +39,16 @@ pub struct ControlPlane {
     turn: Arc<AtomicUsize>,
     link: watch::Sender<Link>,
     choice: watch::Sender<Choice>,
+    /// How long lists of config maps take, at most.
+    latency: watch::Sender<Duration>,
+}
+
+/// Whether a request is for a whole list of config maps, and whether that is streamed.
+fn list_of_config_maps(uri: &http::Uri) -> Option<bool> {
+    let query = uri.query().unwrap_or_default();
+    let is = |parameter: &str| query.split('&').any(|found| found == parameter);
+    let (streamed, watched, probe) = (is("sendInitialEvents=true"), is("watch=true"), is("limit=1"));
+    (uri.path().ends_with("/configmaps") && (streamed || !watched) && !probe).then_some(streamed)
 }
 
 impl ControlPlane {
@@ -51,6 +61,7 @@ impl ControlPlane {
             turn: Arc::default(),
             link: watch::Sender::default(),
             choice: watch::Sender::new(Choice::InTurn),
+            latency: watch::Sender::default(),
         }
     }
 
@@ -62,6 +73,12 @@ impl ControlPlane {
     /// Has requests answered otherwise from now on.
     pub fn choose(&self, choice: Choice) {
         self.choice.send_replace(choice);
+    }
+
+    /// Has lists of config maps take up to this long from now on: streamed ones until they are answered, others until
+    /// their body comes.
+    pub fn set_latency(&self, latency: Duration) {
+        self.latency.send_replace(latency);
     }
 
     /// Cuts all connections.
@@ -100,27 +117,41 @@ impl ControlPlane {
         if link.borrow_and_update().down {
             return Err(io::Error::new(io::ErrorKind::ConnectionRefused, "the link is down"));
         }
+        let latency = self.latency.borrow().mul_f64(fastrand::f64());
+        let mut delay = Duration::ZERO;
+        match list_of_config_maps(request.uri()) {
+            Some(true) => tokio::time::sleep(latency).await,
+            Some(false) => delay = latency,
+            None => {}
+        }
         let server = match *self.choice.borrow() {
             Choice::Fixed(server) => server,
             Choice::InTurn => self.turn.fetch_add(1, Ordering::Relaxed) % self.servers.len(),
         };
         let (parts, body) = self.servers[server].call(request).await.into_parts();
-        let frames = stream::unfold((Box::pin(body), link, false), |(mut body, mut link, ended)| async move {
-            if ended {
-                return None;
-            }
-            let cut = io::Error::new(io::ErrorKind::ConnectionReset, "the connection was cut");
-            let frame = tokio::select! {
-                biased;
-                _ = link.changed() => Err(cut),
-                frame = body.frame() => match frame? {
-                    Ok(frame) => Ok(frame),
-                    Err(_) => Err(cut),
-                },
-            };
-            let ended = frame.is_err();
-            Some((frame, (body, link, ended)))
-        });
+        let frames =
+            stream::unfold((Box::pin(body), link, delay, false), |(mut body, mut link, delay, ended)| async move {
+                if ended {
+                    return None;
+                }
+                let cut = io::Error::new(io::ErrorKind::ConnectionReset, "the connection was cut");
+                let late = async {
+                    if !delay.is_zero() {
+                        tokio::time::sleep(delay).await;
+                    }
+                    body.frame().await
+                };
+                let frame = tokio::select! {
+                    biased;
+                    _ = link.changed() => Err(cut),
+                    frame = late => match frame? {
+                        Ok(frame) => Ok(frame),
+                        Err(_) => Err(cut),
+                    },
+                };
+                let ended = frame.is_err();
+                Some((frame, (body, link, Duration::ZERO, ended)))
+            });
         Ok(Response::from_parts(parts, StreamBody::new(Box::pin(frames))))
     }
 }

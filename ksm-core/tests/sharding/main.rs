@@ -6,4 +6,6 @@ mod autoshard;
 mod control_plane;
 mod member;
 mod recovery;
+mod server_side;
 mod simulation;
+mod taking;

@@ -1,16 +1,17 @@
 //! A process of a set, without its servers: config maps read, and the shard found out or given.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ksm_core::autoshard::Autoshard;
+use ksm_core::autoshard::{Autoshard, Means};
 use ksm_core::family::{KeyFilter, Plan};
 use ksm_core::resource::AnyResource;
 use ksm_core::resources;
 use ksm_core::shard::Scheme;
 use ksm_core::store::{Reader, Snapshot, Store, TextReader};
 use ksm_core::watch::{Progress, Shares, Watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// The one family that is rendered.
@@ -22,9 +23,18 @@ pub struct Member {
     pub shares: Shares,
     /// How its list/watch is doing.
     pub progress: Arc<Progress>,
+    /// What its search for a shard goes by.
+    pub means: Option<watch::Sender<Means>>,
     reader: Reader,
     tasks: JoinSet<()>,
-    seen: Option<(Arc<Snapshot>, BTreeSet<String>)>,
+    seen: Option<(Arc<Snapshot>, Seen)>,
+}
+
+/// What readers see.
+#[derive(Default)]
+struct Seen {
+    names: BTreeSet<String>,
+    values: BTreeMap<String, f64>,
 }
 
 impl Member {
@@ -48,15 +58,16 @@ impl Member {
         };
         let mut tasks = JoinSet::new();
         tasks.spawn(watch.run(client.clone()));
-        Self { shares, progress, reader, tasks, seen: None }
+        Self { shares, progress, means: None, reader, tasks, seen: None }
     }
 
     /// Pod `ksm-<ordinal>` in the namespace `mon`.
     pub fn start_pod(client: &kube::Client, ordinal: u32, scheme: Scheme, overlap: Option<Duration>) -> Self {
         let autoshard = Autoshard { pod: format!("ksm-{ordinal}"), namespace: "mon".to_owned(), scheme, overlap };
         let mut member = Self::start(client, autoshard.shares());
-        let clients = tokio::sync::watch::channel(client.clone()).1;
-        member.tasks.spawn(autoshard.run(clients, member.shares.clone()));
+        let (means, received) = watch::channel(autoshard.means(client.clone()));
+        member.means = Some(means);
+        member.tasks.spawn(autoshard.run(received, member.shares.clone()));
         member
     }
 
@@ -67,14 +78,29 @@ impl Member {
 
     /// Names of the config maps that readers see.
     pub fn names(&mut self) -> &BTreeSet<String> {
+        &self.look().names
+    }
+
+    /// When each of these config maps was made, in seconds since the Unix epoch, as readers see it.
+    pub fn values(&mut self) -> &BTreeMap<String, f64> {
+        &self.look().values
+    }
+
+    fn look(&mut self) -> &Seen {
         let snapshot = self.reader.snapshot();
         if self.seen.as_ref().is_none_or(|(seen, _)| !Arc::ptr_eq(seen, &snapshot)) {
             let (mut text, mut reader) = (Vec::new(), TextReader::default());
             snapshot.blocks().iter().for_each(|block| block.append(0, &mut reader, &mut text));
             let text = String::from_utf8(text).expect("samples are UTF-8");
-            let name = |line: &str| line.split("configmap=\"").nth(1)?.split('"').next().map(str::to_owned);
-            let names = text.lines().map(|line| name(line).expect("every sample names its config map")).collect();
-            self.seen = Some((snapshot, names));
+            let mut seen = Seen::default();
+            for line in text.lines() {
+                let name = line.split("configmap=\"").nth(1).and_then(|rest| rest.split('"').next());
+                let name = name.expect("every sample names its config map").to_owned();
+                let value = line.rsplit(' ').next().and_then(|value| value.parse().ok());
+                seen.values.insert(name.clone(), value.expect("every sample has a value"));
+                seen.names.insert(name);
+            }
+            self.seen = Some((snapshot, seen));
         }
         &self.seen.as_ref().expect("it was just set").1
     }

@@ -180,12 +180,16 @@ impl Context<'_> {
         }
         let shard = self.query.get("shardSelector");
         let sharded = self.api.options.sharding && !shard.is_empty() && !self.hit.ignore_shard_selector;
+        if let Some(code) = self.hit.refused_shard_selector() {
+            return Err(Status::of_code(code, "invalid shard selector: injected fault", None));
+        }
+        let halved = |parsed: ShardSelector| if self.hit.halve_shard_selector { parsed.halved() } else { parsed };
         Ok(Selector {
             labels: LabelSelector::parse(labels)
                 .map_err(|reason| Status::bad_request(format!("unable to parse requirement: {reason}")))?,
             fields: field_selector,
             shard: sharded
-                .then(|| ShardSelector::parse(shard))
+                .then(|| ShardSelector::parse(shard).map(halved))
                 .transpose()
                 .map_err(|reason| Status::internal(&format!("invalid shard selector: {reason}")))?,
         })

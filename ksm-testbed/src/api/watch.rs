@@ -342,6 +342,10 @@ impl Frames {
                 let frame = self.frame("MODIFIED", &self.invented(&json!({}))).concat();
                 self.write(frame.into()).await
             }
+            WatchFault::DeletedNoMetadata => {
+                let frame = self.frame("DELETED", &self.invented(&json!({}))).concat();
+                self.write(frame.into()).await
+            }
         }
     }
 

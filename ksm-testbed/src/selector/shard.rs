@@ -77,6 +77,13 @@ impl ShardSelector {
         calls.join(" || ")
     }
 
+    /// The first half of the first range.
+    pub(crate) fn halved(self) -> Self {
+        let ranges = self.ranges.into_iter().take(1);
+        let half = |range: ShardRange| ShardRange { end: u128::midpoint(u128::from(range.start), range.end), ..range };
+        Self { field: self.field, ranges: ranges.map(half).collect() }
+    }
+
     pub(crate) fn matches(&self, object: &Object) -> bool {
         let hash = uid_hash(match self.field {
             Field::Uid => &object.uid,

@@ -216,6 +216,20 @@ async fn shard_selectors_can_be_ignored() {
 }
 
 #[tokio::test]
+async fn shard_selectors_can_be_refused_and_halved() {
+    let builder = Testbed::builder().sample(SampleOptions::new(50, 1)).sharded_list_watch(true);
+    let (testbed, client) = start(builder).await;
+    testbed.faults().add(Fault::RefuseShardSelector { code: 500 }.on("pods", Verb::List, 1));
+    let path =
+        |total| format!("/api/v1/pods?shardSelector={}", ShardRange::of(0, total).selector().replace(' ', "%20"));
+    assert_eq!(client.get(&path(2), JSON).await.error(), (500, "InternalError".to_owned()));
+    testbed.faults().add(Fault::HalveShardSelector.on("pods", Verb::List, 1));
+    let halved = client.json(&path(2)).await;
+    assert_eq!(halved["metadata"]["shardInfo"]["selector"], ShardRange::of(0, 4).selector());
+    assert_eq!(halved["items"], client.json(&path(4)).await["items"]);
+}
+
+#[tokio::test]
 async fn the_server_goes_away_and_comes_back_under_its_address() {
     let (testbed, client) = two_pods().await;
     let mut watch = client.watch("/api/v1/pods?watch=1", JSON).await;

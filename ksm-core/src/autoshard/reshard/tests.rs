@@ -6,7 +6,7 @@ const GRACE: Duration = Duration::from_secs(30);
 
 fn seen(ordinal: u32, total: u32, ready: u32) -> Seen {
     let edition = ("u".to_owned(), 1);
-    Seen { ordinal, total, replicas: total.max(ready), ready, current: true, edition }
+    Seen { ordinal, first: 0, total, replicas: total.max(ready), ready, current: true, dissolving: false, edition }
 }
 
 fn share(shards: &[(u32, u32)]) -> Option<Share> {
@@ -18,16 +18,41 @@ struct Process {
     resharder: Resharder,
     shares: Shares,
     now: Instant,
+    /// Whether the other pods of the set are ready, as far as that may be known.
+    peers: Option<bool>,
 }
 
 impl Process {
     fn new(grace: Option<Duration>) -> Self {
         let shares = Shares::unknown(Scheme::Range);
-        Self { resharder: Resharder::new(Scheme::Range, grace, shares.clone()), shares, now: Instant::now() }
+        Self {
+            resharder: Resharder::new(Scheme::Range, grace, shares.clone()),
+            shares,
+            now: Instant::now(),
+            peers: Some(false),
+        }
     }
 
     fn see(&mut self, seen: Seen) -> Step {
         self.resharder.observe(seen, self.now)
+    }
+
+    /// Tells it to stop.
+    fn stop(&mut self) {
+        self.shares.update(|status| status.stopping = true);
+        self.look(self.peers);
+    }
+
+    /// The other pods of the set are ready from now on, or not.
+    fn look(&mut self, peers: Option<bool>) {
+        self.peers = peers;
+        if self.resharder.wants_peers().is_some() {
+            self.resharder.observe_peers(peers, self.now);
+        }
+    }
+
+    fn is_unsettled(&self) -> bool {
+        self.shares.status().unsettled
     }
 
     /// Lets time pass while the set, read every few seconds, stays the same.
@@ -42,6 +67,7 @@ impl Process {
             self.now = (self.now + Duration::from_secs(5)).min(end);
             if let Some((seen, _)) = self.resharder.seen.clone() {
                 self.see(seen);
+                self.look(self.peers);
             }
         }
     }
@@ -150,28 +176,98 @@ async fn old_news_of_the_same_set_is_no_news() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_told_to_stop_waits_until_the_set_is_at_rest() {
-    let unsettled = |process: &Process| process.shares.status().unsettled;
     let mut process = Process::new(Some(GRACE));
     process.see(seen(3, 4, 4));
-    assert!(!unsettled(&process), "a restart is none of its business");
-    // Out of the set: until those that stay are ready, and for the grace.
-    process.see(Seen { replicas: 4, ..seen(3, 2, 1) });
-    process.pass(GRACE * 3);
-    assert!(unsettled(&process));
+    assert!(!process.is_unsettled(), "a restart is none of its business");
+    // Out of the set, and as many are ready as are to stay: one of them is to go as well.
     process.see(Seen { replicas: 4, ..seen(3, 2, 2) });
+    process.stop();
+    process.pass(GRACE * 3);
+    assert!(process.is_unsettled());
+    process.look(Some(true));
     process.pass(GRACE - Duration::from_secs(1));
-    assert!(unsettled(&process));
+    assert!(process.is_unsettled());
     process.pass(Duration::from_secs(1));
-    assert!(!unsettled(&process));
+    assert!(!process.is_unsettled());
     // Back in the set: it is to go all the same, and those that hold its objects may still be listing them.
     process.see(Seen { replicas: 4, ..seen(3, 4, 2) });
     process.pass(GRACE / 2);
     process.see(Seen { replicas: 4, ..seen(3, 4, 3) });
     process.pass(GRACE - Duration::from_secs(1));
-    assert!(unsettled(&process));
+    assert!(process.is_unsettled());
     process.pass(Duration::from_secs(1));
-    assert!(!unsettled(&process));
+    assert!(!process.is_unsettled());
     // Two changes at once: it may have been out in between.
     process.see(Seen { edition: ("u".to_owned(), 3), ..seen(3, 4, 3) });
-    assert!(unsettled(&process));
+    assert!(process.is_unsettled());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_keeps_something_waits_for_the_new_ones_and_not_for_itself() {
+    let mut process = Process::new(Some(GRACE));
+    process.see(seen(0, 2, 2));
+    process.see(seen(0, 4, 2));
+    // The new ones wait for a node, and nothing changes for long.
+    process.pass(GRACE * 5);
+    assert!(process.is_unsettled());
+    process.stop();
+    process.see(seen(0, 4, 1));
+    process.pass(GRACE * 5);
+    assert!(process.is_unsettled());
+    // All are ready but itself.
+    process.see(seen(0, 4, 3));
+    process.look(Some(true));
+    process.pass(GRACE);
+    assert!(!process.is_unsettled());
+    assert_eq!(process.shares.assigned(), share(&[(0, 2)]), "the others go on waiting for its successor");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_look_at_the_pods_all_that_there_are_must_be_ready() {
+    let mut process = Process::new(Some(GRACE));
+    process.see(seen(3, 4, 4));
+    process.see(Seen { replicas: 4, ..seen(3, 2, 2) });
+    process.peers = None;
+    process.stop();
+    process.pass(GRACE * 3);
+    assert!(process.is_unsettled(), "one of the two that are ready may be to go");
+    process.see(Seen { replicas: 4, ..seen(3, 2, 3) });
+    process.look(None);
+    process.pass(GRACE);
+    assert!(!process.is_unsettled());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_takes_over_from_a_set_that_is_gone() {
+    for at_once in [true, false] {
+        let mut process = Process::new(Some(GRACE));
+        process.see(seen(0, 2, 2));
+        process.see(seen(0, 4, 2));
+        assert!(process.is_unsettled());
+        if at_once {
+            process.resharder.dissolve();
+        } else {
+            process.see(Seen { dissolving: true, ..seen(0, 4, 2) });
+        }
+        process.stop();
+        assert!(!process.is_unsettled() && process.shares.status().overlapping);
+        // Made anew.
+        process.see(Seen { edition: ("v".to_owned(), 1), ..seen(0, 4, 2) });
+        assert!(process.is_unsettled());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_grace_counts_for_what_is_kept_already() {
+    let mut process = Process::new(Some(GRACE));
+    process.see(seen(0, 2, 2));
+    process.see(seen(0, 4, 2));
+    process.resharder.set_grace(Some(GRACE * 2));
+    assert_eq!(process.shares.assigned(), share(&[(0, 2)]));
+    process.see(seen(0, 4, 4));
+    process.pass(GRACE);
+    assert!(process.shares.status().overlapping);
+    process.resharder.set_grace(None);
+    assert_eq!(process.shares.assigned(), share(&[(0, 4)]));
+    assert!(!process.shares.status().overlapping && !process.is_unsettled());
 }

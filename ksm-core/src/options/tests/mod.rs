@@ -449,6 +449,10 @@ fn a_pod_finds_out_its_shard_and_needs_its_namespace() {
     assert_eq!(settings.autoshard, Some(crate::autoshard::Autoshard { overlap: None, ..expected }));
     assert_eq!(settings.warnings, ["--pod finds out the shard: --shard and --total-shards do not count"]);
     assert_eq!(autoshard(&["--pod=", "--pod-namespace="]).unwrap().autoshard, None);
+    let warnings = |grace: &str| autoshard(&["--pod=ksm-0", "--pod-namespace=mon", grace]).unwrap().warnings;
+    assert_eq!(warnings("--reshard-grace=10s"), [""; 0]);
+    let short = warnings("--reshard-grace=9s");
+    assert!(short.len() == 1 && short[0].starts_with("--reshard-grace=9s: a shard may take 10s to learn"), "{short:?}");
     for (arguments, message) in
         [(["--pod=ksm-0"], "--pod needs --pod-namespace"), (["--pod-namespace=mon"], "--pod-namespace needs --pod")]
     {

@@ -73,7 +73,7 @@ pub fn run(world: &mut World) -> Result<String> {
     ] {
         set.scale(replicas)?;
         set.beats(1)?;
-        let relisted = set.relisted();
+        let (relisted, resumed) = (set.relisted(), set.resumed());
         set.trouble(trouble).context(what)?;
         set.rest(&format!("{replicas} shards, {what} meanwhile"))?;
         let mut figure = set.figure(&format!("{replicas} shards, {what} meanwhile"));
@@ -81,6 +81,11 @@ pub fn run(world: &mut World) -> Result<String> {
             let relisted = set.relisted().saturating_sub(relisted);
             ensure!(relisted > 0, "nobody was answered 410, so none was got over");
             figure.push_str(&format!(", {relisted} lists after a 410"));
+        }
+        if matches!(trouble, Trouble::Cut) {
+            let resumed = set.resumed().saturating_sub(resumed);
+            ensure!(resumed > 0, "no watch was cut, so none was resumed");
+            figure.push_str(&format!(", {resumed} watches cut and resumed"));
         }
         figures.push(figure);
     }
@@ -135,6 +140,8 @@ fn arguments(kubeconfig: &str, more: &[String]) -> Vec<String> {
 struct Pod {
     exporter: Exporter,
     told_to_stop: bool,
+    /// Whether its status says that it is ready; `None` if it says nothing.
+    shown_ready: Option<bool>,
 }
 
 /// The set, and all that belongs to it.
@@ -255,6 +262,11 @@ impl<'a> Set<'a> {
         self.pods.values().map(|pod| pod.exporter.process.log().matches("resource version too old").count()).sum()
     }
 
+    /// How often a watch of a process broke and was gone on with, of those processes that are there still.
+    fn resumed(&self) -> usize {
+        self.pods.values().map(|pod| pod.exporter.process.log().matches("watch failed").count()).sum()
+    }
+
     fn beats(&mut self, count: u32) -> Result<()> {
         for _ in 0..count {
             let next = Instant::now() + BEAT;
@@ -315,7 +327,16 @@ impl<'a> Set<'a> {
             self.pods.remove(&ordinal);
             self.client.send_json("DELETE", &format!("{PODS}/ksm-{ordinal}"), &json!({"gracePeriodSeconds": 0}))?;
         }
-        let ready = self.pods.values().filter(|pod| is_ready(pod)).count();
+        let mut ready = 0;
+        for (ordinal, pod) in &mut self.pods {
+            let now = is_ready(pod);
+            ready += u32::from(now);
+            if pod.shown_ready.replace(now) != Some(now) {
+                let condition = json!({"type": "Ready", "status": if now { "True" } else { "False" }});
+                let status = json!({"status": {"conditions": [condition]}});
+                self.client.send_json("PATCH", &format!("{PODS}/ksm-{ordinal}/status"), &status)?;
+            }
+        }
         let generation = self.client.get_json(&format!("{SETS}/ksm"))?["metadata"]["generation"].clone();
         let status = json!({"observedGeneration": generation, "replicas": self.pods.len(), "readyReplicas": ready});
         self.client.send_json("PATCH", &format!("{SETS}/ksm/status"), &json!({"status": status}))?;
@@ -344,7 +365,7 @@ impl<'a> Set<'a> {
             &arguments(&kubeconfig, &more),
             &self.world.logs,
         )?;
-        self.pods.insert(ordinal, Pod { exporter, told_to_stop: false });
+        self.pods.insert(ordinal, Pod { exporter, told_to_stop: false, shown_ready: None });
         Ok(())
     }
 
