@@ -409,11 +409,27 @@ async fn a_refused_resource_is_settled_but_not_synced_and_comes_once_allowed() {
     testbed.faults().add(Fault::Status { code: 403, retry_after: None }.always_on("configmaps", Verb::StreamedList));
     let running = start_config_maps(&testbed);
     until("refused", || running.progress.is_refused()).await;
-    assert!(running.progress.is_settled() && !running.progress.is_synced());
+    assert!(running.progress.is_settled() && !running.progress.is_synced() && !running.progress.is_not_found());
     testbed.faults().clear();
     until("synced", || running.progress.is_synced()).await;
     assert!(!running.progress.is_refused());
     assert_eq!(running.config_maps(), names);
+}
+
+#[tokio::test]
+async fn a_resource_that_the_api_server_does_not_have_is_told_from_one_that_may_not_be_read() {
+    let testbed = Testbed::builder().start().await.unwrap();
+    testbed.faults().add(Fault::Status { code: 404, retry_after: None }.always_on("configmaps", Verb::StreamedList));
+    let running = start_config_maps(&testbed);
+    until("not found", || running.progress.is_not_found()).await;
+    assert!(running.progress.is_refused() && running.progress.is_settled());
+    testbed.faults().clear();
+    testbed.faults().add(Fault::Status { code: 403, retry_after: None }.always_on("configmaps", Verb::StreamedList));
+    until("refused", || !running.progress.is_not_found()).await;
+    assert!(running.progress.is_refused());
+    testbed.faults().clear();
+    until("synced", || running.progress.is_synced()).await;
+    assert!(!running.progress.is_refused() && !running.progress.is_not_found());
 }
 
 #[tokio::test]

@@ -83,6 +83,9 @@ fn what_may_be_read_is_served_and_what_is_refused_is_shown() {
             let is_refused = f64::from(refused.contains(&resource));
             let shown = format!("kube_state_metrics_sharded_refused{{resource=\"{resource}\"}} {is_refused:?}\n");
             assert!(told.contains(&shown), "{token}: {told}");
+            // What may not be read is there.
+            let found = format!("kube_state_metrics_sharded_not_found{{resource=\"{resource}\"}} 0.0\n");
+            assert!(told.contains(&found), "{token}: {told}");
             let no_error = format!("kube_state_metrics_list_total{{resource=\"{resource}\",result=\"error\"}} 0\n");
             assert_eq!(told.contains(&no_error), !refused.contains(&resource), "{token}: {told}");
         }

@@ -123,6 +123,11 @@ const GAUGES: &[Gauge] = &[
         value: |resource| Some(f64::from(resource.progress().iter().any(|progress| progress.is_refused()))),
     },
     Gauge {
+        name: "kube_state_metrics_sharded_not_found",
+        help: "Whether the API server answers lists with 404, in every namespace: it has no such resource in this version.",
+        value: |resource| Some(f64::from(resource.progress().iter().all(|progress| progress.is_not_found()))),
+    },
+    Gauge {
         name: "kube_state_metrics_sharded_server_side",
         help: "Whether the API server sends this shard's objects only; no sample while nothing is filtered.",
         value: |resource| match resource.filtering() {

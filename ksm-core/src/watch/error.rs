@@ -61,6 +61,11 @@ impl WatchError {
         matches!(self, Self::Status { code: 410 | 504, .. })
     }
 
+    /// The API server does not have the resource, or not in this version.
+    pub(super) fn is_not_found(&self) -> bool {
+        matches!(self, Self::Status { code: 404, .. })
+    }
+
     /// The API server does not do streamed lists, or not right; a paged list may still work.
     pub(super) fn means_no_streaming(&self) -> bool {
         matches!(self, Self::Status { code: 400 | 405 | 406 | 415 | 422, .. } | Self::Unfinished)

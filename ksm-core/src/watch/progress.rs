@@ -103,6 +103,7 @@ pub struct Progress {
     refused: AtomicBool,
     excused: AtomicBool,
     aside: AtomicBool,
+    not_found: AtomicBool,
     filtering: AtomicU8,
     phase: AtomicU8,
 }
@@ -116,6 +117,11 @@ impl Progress {
     /// Whether the API server's last answer to a list was that it may not be read (403) or does not exist (404).
     pub fn is_refused(&self) -> bool {
         self.refused.load(Relaxed)
+    }
+
+    /// Whether that answer was 404: the API server does not have the resource in this version.
+    pub fn is_not_found(&self) -> bool {
+        self.not_found.load(Relaxed)
     }
 
     /// Whether a list of what its share has gained is not complete yet. What was served before is served still.
@@ -156,6 +162,7 @@ impl Progress {
         self.synced.store(true, Relaxed);
         self.resharding.store(false, Relaxed);
         self.set_refused(false);
+        self.set_not_found(false);
     }
 
     pub(crate) fn set_resharding(&self, resharding: bool) {
@@ -176,6 +183,10 @@ impl Progress {
 
     pub(crate) fn set_aside(&self, aside: bool) {
         self.aside.store(aside, Relaxed);
+    }
+
+    pub(crate) fn set_not_found(&self, not_found: bool) {
+        self.not_found.store(not_found, Relaxed);
     }
 
     pub(crate) fn set_filtering(&self, filtering: Filtering) {

@@ -206,6 +206,7 @@ impl Session {
                 // No answer is no other answer.
                 if !matches!(error, WatchError::Request(_)) {
                     self.note_refusal(error.is_refusal());
+                    self.progress.set_not_found(error.is_not_found());
                 }
                 self.pause(&error, "list failed").await;
                 None

@@ -25,6 +25,7 @@ pub const SELF_METRICS: [&str; 33] = [
     "kube_state_metrics_sharded_foreign_objects_total",
     "kube_state_metrics_sharded_last_event_timestamp_seconds",
     "kube_state_metrics_sharded_last_list_timestamp_seconds",
+    "kube_state_metrics_sharded_not_found",
     "kube_state_metrics_sharded_object_errors_total",
     "kube_state_metrics_sharded_objects",
     "kube_state_metrics_sharded_packed_bytes",
@@ -210,7 +211,7 @@ mod tests {
             for field in ["summary", "description", "runbook"] {
                 assert!(rule["annotations"][field].as_str().is_some_and(|text| text.len() > 10), "{name}: {field}");
             }
-            assert!(["warning", "critical"].contains(&rule["labels"]["severity"].as_str().unwrap()), "{name}");
+            assert!(["info", "warning", "critical"].contains(&rule["labels"]["severity"].as_str().unwrap()), "{name}");
         }
         assert!(alerts > 10);
     }
