@@ -21,9 +21,9 @@ pub struct Arguments {
     /// Platforms of the images; several make one image for all of them [default: that of this machine]
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     platform: Vec<Platform>,
-    /// Tag of the images
-    #[arg(long, value_name = "TAG", default_value = concat!("v", env!("CARGO_PKG_VERSION")), value_parser = tag)]
-    pub tag: String,
+    /// Tag of the images [default: version and revision]
+    #[arg(long, value_name = "TAG", value_parser = tag)]
+    pub tag: Option<String>,
     /// Push each image to `REGISTRY/REPO/<binary>`; who may is read from what `docker login` wrote
     #[arg(long, value_name = "REGISTRY/REPO")]
     pub push: Option<String>,

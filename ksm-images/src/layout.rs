@@ -16,8 +16,8 @@ use crate::image::{Blob, Image, mebibytes};
 use crate::layer::archive;
 use crate::platform::Platform;
 
-/// Where images are named that no registry has.
-const PLACEHOLDER: &str = "kube-state-metrics-sharded";
+/// How images are named that are in no registry: of this machine, so that no engine ever asks Docker's hub for them.
+const LOCAL: &str = "localhost/kube-state-metrics-sharded";
 
 /// The images of one binary.
 pub struct Layout {
@@ -76,7 +76,7 @@ impl Layout {
     fn docker_archive(&self, image: &Image) -> Result<Vec<u8>> {
         let (config, layer) =
             (format!("{}.json", image.config.hexadecimal()), format!("{}.tar", image.layer.hexadecimal()));
-        let reference = format!("{PLACEHOLDER}/{}:{}", self.name, self.tag);
+        let reference = format!("{LOCAL}/{}:{}", self.name, self.tag);
         let manifest = json!([{"Config": config, "RepoTags": [reference], "Layers": [layer]}]).to_string();
         archive([
             (layer.as_str(), image.layer.bytes.as_slice()),

@@ -12,6 +12,7 @@ mod image;
 mod layer;
 mod layout;
 mod platform;
+mod pushed;
 mod registry;
 mod sbom;
 mod sources;
@@ -44,11 +45,12 @@ fn run(arguments: &Arguments) -> Result<()> {
     let roots = std::fs::read(&arguments.ca_roots)
         .with_context(|| format!("cannot read certificate authorities from {}", arguments.ca_roots.display()))?;
     let engine = if arguments.load { Some(Engine::find(&platforms)?) } else { None };
+    let stamp = sources::stamp(arguments.revision.as_deref())?;
+    let tag = arguments.tag.clone().unwrap_or_else(|| stamp.tag());
     let registry = match &arguments.push {
-        Some(to) => Some(Registry::open(to, &names, &arguments.tag, arguments.insecure)?),
+        Some(to) => Some(Registry::open(to, &names, &tag, arguments.insecure)?),
         None => None,
     };
-    let stamp = sources::stamp(arguments.revision.as_deref())?;
     if arguments.binaries.is_none() {
         platforms.iter().try_for_each(|platform| platform.check_installed())?;
     }
@@ -66,11 +68,14 @@ fn run(arguments: &Arguments) -> Result<()> {
             let path = &paths[name];
             let binary = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
             platform.check_binary(&binary).with_context(|| path.display().to_string())?;
+            if arguments.binaries.is_none() {
+                sources::check_paths(&binary).with_context(|| path.display().to_string())?;
+            }
             let about = About { name, stamp: &stamp, platform: *platform };
             let image = Image::new(&about, &layer::layer(name, &binary, &roots)?)?;
             Ok((image, sbom::describe(name, *platform, &stamp, arguments.binaries.is_none())?))
         });
-        layouts.push(Layout::new(name, &arguments.tag, images.collect::<Result<Vec<_>>>()?)?);
+        layouts.push(Layout::new(name, &tag, images.collect::<Result<Vec<_>>>()?)?);
     }
 
     let out = arguments.out.clone().unwrap_or_else(|| sources::workspace_root().join("target/images"));
@@ -86,10 +91,11 @@ fn run(arguments: &Arguments) -> Result<()> {
             );
         }
     }
-    if let Some(registry) = registry {
+    if let (Some(registry), Some(to)) = (registry, &arguments.push) {
         for pushed in registry.push(&layouts)? {
             println!("pushed {pushed}");
         }
+        pushed::note(&out, to, &layouts)?;
     }
     Ok(())
 }

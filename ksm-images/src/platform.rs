@@ -76,9 +76,14 @@ impl Platform {
 
     /// The C compiler that links for it.
     pub fn linker(self) -> PathBuf {
-        let native = Self::of_this_machine().is_ok_and(|own| own == self);
-        let default = if native { "cc" } else { self.cross_compiler().0 };
+        let default = self.default_linker(std::env::consts::OS, std::env::consts::ARCH);
         std::env::var_os(self.linker_variable()).map_or_else(|| default.into(), PathBuf::from)
+    }
+
+    /// The one on a machine of that system and architecture, in Rust's words: only on Linux `cc` links for Linux.
+    fn default_linker(self, os: &str, architecture: &str) -> &'static str {
+        let native = os == "linux" && self.target().split('-').next() == Some(architecture);
+        if native { "cc" } else { self.cross_compiler().0 }
     }
 
     /// Tells cargo which linker to take.
@@ -110,6 +115,15 @@ impl Platform {
             self.cross_compiler().1,
             self.linker_variable()
         );
+        let asked = Command::new(&linker).arg("-print-file-name=libc.a").output();
+        let answer = asked.ok().filter(|answer| answer.status.success());
+        ensure!(
+            answer.is_none_or(|answer| names_a_file(&String::from_utf8_lossy(&answer.stdout))),
+            "linux/{}: `{}` has no static C library (libc.a): install it, as with `apt-get install libc6-dev` or `dnf install \
+             glibc-static`",
+            self.architecture(),
+            linker.display()
+        );
         Ok(())
     }
 
@@ -127,6 +141,11 @@ fn has_standard_library(folder: &Path) -> bool {
         let name = name.to_string_lossy();
         name.starts_with("libstd-") && name.ends_with(".rlib")
     })
+}
+
+/// Whether a C compiler that was asked for a file found it: else it says the name again.
+fn names_a_file(answer: &str) -> bool {
+    answer.trim().contains('/')
 }
 
 /// Whether a path, or a name in one of the folders of `path`, is a file.
@@ -149,6 +168,21 @@ mod tests {
             let value = platform.to_possible_value().unwrap();
             assert_eq!(value.get_name().replace('/', "-"), platform.slug());
         }
+    }
+
+    #[test]
+    fn only_the_same_system_and_architecture_link_without_a_cross_compiler() {
+        assert_eq!(Platform::Amd64.default_linker("linux", "x86_64"), "cc");
+        assert_eq!(Platform::Arm64.default_linker("linux", "aarch64"), "cc");
+        assert_eq!(Platform::Arm64.default_linker("linux", "x86_64"), "aarch64-linux-gnu-gcc");
+        assert_eq!(Platform::Arm64.default_linker("macos", "aarch64"), "aarch64-linux-gnu-gcc");
+        assert_eq!(Platform::Amd64.default_linker("macos", "x86_64"), "x86_64-linux-gnu-gcc");
+    }
+
+    #[test]
+    fn a_compiler_that_does_not_find_a_library_says_its_name_again() {
+        assert!(names_a_file("/usr/lib/gcc/x86_64-linux-gnu/14/../../../x86_64-linux-gnu/libc.a\n"));
+        assert!(!names_a_file("libc.a\n"));
     }
 
     #[test]

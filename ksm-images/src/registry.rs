@@ -1,17 +1,18 @@
 //! `--push`: images into a registry, by the protocol of <https://github.com/opencontainers/distribution-spec>.
 //!
-//! Invariant: a tag moves last. The registry is asked before anything is built whether it answers and knows the user;
-//! every blob and manifest of every image is there before the first tag names one.
+//! Invariant: a tag moves last. The registry is asked before anything is built whether the user may push each image; every
+//! blob and manifest of every image is there before the first tag names one.
 
 mod credentials;
 mod failure;
 
 use anyhow::{Context, Result, ensure};
 use oci_client::client::{ClientConfig, ClientProtocol};
+use oci_client::errors::OciDistributionError;
 use oci_client::secrets::RegistryAuth;
 use oci_client::{Client, Reference, RegistryOperation};
 use oci_spec::image::{Descriptor, ImageManifestBuilder, MediaType, SCHEMA_VERSION};
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderValue, LOCATION};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
@@ -38,10 +39,10 @@ impl Registry {
     /// Connects to the registry in `to` (`REGISTRY/REPO`), below which each of `names` has its repository.
     ///
     /// # Errors
-    /// `to` is not understood, the registry does not answer, or it refuses the user.
+    /// `to` is not understood, the registry does not answer, or it refuses the user a push to one of them.
     pub fn open(to: &str, names: &[&'static str], tag: &str, insecure: bool) -> Result<Self> {
         let references = names.iter().map(|name| Ok((*name, reference(to, name, tag)?))).collect::<Result<Vec<_>>>()?;
-        let first = references.first().context("there is nothing to push")?.1.clone();
+        let (_, first) = references.first().context("there is nothing to push")?;
         let registry = first.resolve_registry().to_owned();
         // The client trusts what the system does; which code does the arithmetic is chosen once a process.
         let _ = rustls::crypto::ring::default_provider().install_default();
@@ -58,12 +59,18 @@ impl Registry {
         let client = Client::try_from(config).map_err(|error| explain(error, &registry))?;
         let runtime = Builder::new_current_thread().enable_all().build().context("cannot start an async runtime")?;
         let auth = credentials::find(&registry)?;
-        let asked = async {
-            client.auth(&first, &auth, RegistryOperation::Push).await?;
-            // Some registries take any name and password until something is asked for.
-            client.blob_exists(&first, Blob::empty().map_err(failure::other)?.digest()).await
-        };
-        runtime.block_on(asked).map_err(|error| explain(error, &registry))?;
+        let http = reqwest::Client::builder().connect_timeout(TIMEOUT).read_timeout(TIMEOUT).build();
+        let http = http.context("cannot make an HTTP client")?;
+        let scheme = if plain { "http" } else { "https" };
+        for (_, reference) in &references {
+            let asked = async {
+                let token = client.auth(reference, &auth, RegistryOperation::Push).await?;
+                let user = User { token, auth: &auth };
+                may_push(&http, scheme, reference, &user).await
+            };
+            let outcome = runtime.block_on(asked).map_err(|error| explain(error, &registry));
+            outcome.with_context(|| format!("cannot push {reference}"))?;
+        }
         Ok(Self { runtime, client, auth, references })
     }
 
@@ -149,6 +156,46 @@ impl Registry {
     }
 }
 
+/// Who asks: with a token, or with a name and password where the registry gives none.
+struct User<'a> {
+    token: Option<String>,
+    auth: &'a RegistryAuth,
+}
+
+impl User<'_> {
+    fn sign(&self, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+        match (&self.token, self.auth) {
+            (Some(token), _) => request.bearer_auth(token),
+            (None, RegistryAuth::Basic(name, password)) => request.basic_auth(name, Some(password)),
+            _ => request,
+        }
+    }
+}
+
+/// Starts an upload and cancels it: only then it is certain that a user may push, for tokens are given to those who may
+/// only pull as well, and a question about a blob is none of pushing.
+async fn may_push(
+    http: &reqwest::Client,
+    scheme: &str,
+    reference: &Reference,
+    user: &User<'_>,
+) -> oci_client::errors::Result<()> {
+    let url = format!("{scheme}://{}/v2/{}/blobs/uploads/", reference.resolve_registry(), reference.repository());
+    let answer = user.sign(http.post(url)).send().await?;
+    if !answer.status().is_success() {
+        let (code, url) = (answer.status().as_u16(), answer.url().to_string());
+        let message = answer.text().await.unwrap_or_default();
+        return Err(OciDistributionError::ServerError { code, url, message });
+    }
+    // May be relative.
+    let location = answer.headers().get(LOCATION).and_then(|location| answer.url().join(location.to_str().ok()?).ok());
+    if let Some(location) = location {
+        // Registries that cannot cancel drop it in time.
+        let _ = user.sign(http.delete(location)).send().await;
+    }
+    Ok(())
+}
+
 /// The blobs of a bill of materials as an artifact: an empty configuration, the bill, and the manifest that refers to the
 /// image.
 fn bill_of(image: &Blob, bill: &[u8]) -> Result<(Blob, Blob, Blob)> {
@@ -224,6 +271,51 @@ mod tests {
             let error = reference(bad, "ksm-node", "v1").unwrap_err().to_string();
             assert!(error.starts_with(&format!("--push {bad}: ")), "{error}");
         }
+    }
+
+    /// A registry in which everybody may push to one repository alone; returns its address and the requests that come.
+    fn registry_for(repository: &'static str) -> (String, std::sync::mpsc::Receiver<String>) {
+        use std::io::{BufRead, BufReader, Write};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (sender, requests) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let mut reader = BufReader::new(stream);
+                let mut line = String::new();
+                reader.read_line(&mut line).unwrap();
+                let request = line.rsplit_once(' ').unwrap().0.to_owned();
+                line.clear();
+                while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
+                    line.clear();
+                }
+                let status = match request.split_once(' ').unwrap() {
+                    ("GET", _) => "200 OK\r\n",
+                    ("POST", path) if path.contains(repository) => "202 Accepted\r\nLocation: /upload/1\r\n",
+                    ("DELETE", _) => "204 No Content\r\n",
+                    _ => "403 Forbidden\r\n",
+                };
+                let head = format!("HTTP/1.1 {status}Content-Length: 0\r\nConnection: close\r\n\r\n");
+                // Before the answer, so that whoever has it finds the request noted.
+                let _ = sender.send(request);
+                reader.get_mut().write_all(head.as_bytes()).unwrap();
+            }
+        });
+        (address, requests)
+    }
+
+    #[test]
+    fn a_user_who_may_not_push_one_of_the_images_learns_so_at_once() {
+        let (address, requests) = registry_for("ksm-shard");
+        let to = format!("{address}/a");
+        let opened = Registry::open(&to, &["ksm-shard", "ksm-node"], "v1", false);
+        let error = format!("{:#}", opened.err().expect("one may not be pushed"));
+        assert!(error.starts_with(&format!("cannot push {to}/ksm-node:v1: {address} refuses (403)")), "{error}");
+        let asked: Vec<String> = requests.try_iter().filter(|request| !request.starts_with("GET")).collect();
+        let expected =
+            ["POST /v2/a/ksm-shard/blobs/uploads/", "DELETE /upload/1", "POST /v2/a/ksm-node/blobs/uploads/"];
+        assert_eq!(asked, expected);
+        Registry::open(&to, &["ksm-shard"], "v1", false).unwrap();
     }
 
     #[test]

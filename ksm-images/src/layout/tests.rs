@@ -105,7 +105,7 @@ fn an_archive_names_what_is_in_it() {
         found.insert(entry.path().unwrap().display().to_string(), content);
     }
     let manifest: serde_json::Value = serde_json::from_slice(&found["manifest.json"]).unwrap();
-    assert_eq!(manifest[0]["RepoTags"], json!(["kube-state-metrics-sharded/ksm-node:v1"]));
+    assert_eq!(manifest[0]["RepoTags"], json!(["localhost/kube-state-metrics-sharded/ksm-node:v1"]));
     let config: ImageConfiguration = serde_json::from_slice(&found[manifest[0]["Config"].as_str().unwrap()]).unwrap();
     let layer = Blob::new(MediaType::ImageLayer, found[manifest[0]["Layers"][0].as_str().unwrap()].clone()).unwrap();
     assert_eq!(config.rootfs().diff_ids(), &[layer.digest().to_owned()]);

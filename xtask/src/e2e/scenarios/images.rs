@@ -43,6 +43,11 @@ pub fn run(world: &mut World) -> Result<String> {
     let mut build = registry.logged_in(Command::new(&builder));
     build.args(["--tag", TAG, "--push", &to, "--out"]).arg(&out);
     succeed(build, "build-images")?;
+    let noted = read_json(&out.join("pushed.json"))?;
+    for name in SHIPPED {
+        let expected = format!("{TAG}@{}", root_digest(&out.join(name))?);
+        ensure!(noted[format!("{to}/{name}")] == expected, "what was pushed is noted as {noted}");
+    }
     check_reproducible(world, &builder, &out)?;
 
     let mut packed = Vec::new();
@@ -228,7 +233,7 @@ fn load(world: &World, builder: &Path) -> Result<()> {
     build.args(["--only", name, "--tag", TAG, "--load", "--binaries"]);
     build.arg(world.scratch.path().join(format!("bundle-{name}/rootfs"))).arg("--out").arg(&out);
     let said = succeed(build, "build-images --load")?;
-    let reference = format!("kube-state-metrics-sharded/{name}:{TAG}");
+    let reference = format!("localhost/kube-state-metrics-sharded/{name}:{TAG}");
     ensure!(said.contains(&reference) && said.contains("into podman"), "it says:\n{said}");
     let mut inspect = Command::new("podman");
     inspect.env("CONTAINERS_STORAGE_CONF", &storage);

@@ -78,7 +78,8 @@ impl Registry {
 
     /// A command with the login in that folder, and with no other.
     pub fn with_login(&self, mut command: Command, name: &str) -> Command {
-        command.env("DOCKER_CONFIG", self.folder.join(name));
+        let folder = self.folder.join(name);
+        command.env("DOCKER_CONFIG", &folder).env("XDG_CONFIG_HOME", folder);
         command.env_remove("REGISTRY_AUTH_FILE").env_remove("XDG_RUNTIME_DIR");
         command
     }
