@@ -93,9 +93,13 @@ pub struct DeployArgs {
     /// The context of the kubeconfig whose cluster is meant [default: the current one]
     #[arg(long, value_name = "CONTEXT")]
     pub context: Option<String>,
-    /// Take the images from `REGISTRY/REPO/<binary>`, where `build-images --push REGISTRY/REPO` put them [default tag: the version]
+    /// Take the images from `REGISTRY/REPO/<binary>`, where `build-images --push REGISTRY/REPO` put them [default tag: what was
+    /// pushed from this checkout last]
     #[arg(long, value_name = "REGISTRY/REPO[:TAG]")]
     pub images: Option<String>,
+    /// Make the overlay's namespace if it is not there, for pods of the restricted profile only
+    #[arg(long)]
+    pub create_namespace: bool,
     /// Apply without asking
     #[arg(long)]
     pub yes: bool,

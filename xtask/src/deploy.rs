@@ -32,7 +32,7 @@ pub fn run(arguments: &DeployArgs) -> Result<()> {
     objects.check_images(&arguments.overlay)?;
     let scratch = Scratch::new("ksm-deploy", false)?;
 
-    let missing = missing_namespaces(&server, &objects)?;
+    let missing = missing_namespaces(&server, &mut objects, arguments.create_namespace)?;
     let (present, new) = objects.split(&missing);
     let trial = [present.clone(), overlay::in_stand_in_namespace(&new)].concat();
     server.try_out(&scratch, &trial)?;
@@ -45,7 +45,7 @@ pub fn run(arguments: &DeployArgs) -> Result<()> {
         println!("nothing to change in {}", server.context);
     } else {
         confirm(&server.context, arguments.yes)?;
-        // Namespaces come first in what kustomize renders, and `present` keeps its order.
+        // Namespaces come first, and `present` keeps their order.
         print!("{}", server.apply(&scratch, &[present, new].concat(), arguments.force_conflicts)?);
     }
     if arguments.no_wait {
@@ -54,18 +54,23 @@ pub fn run(arguments: &DeployArgs) -> Result<()> {
     wait_for_rollout(&server, &scratch, &objects.workloads(), Duration::from_secs(arguments.timeout))
 }
 
-/// The namespaces of objects that the cluster has not. Those that the overlay does not make either are an error.
-fn missing_namespaces(server: &Server, objects: &Objects) -> Result<Vec<String>> {
+/// The namespaces of objects that the cluster has not. Those that the overlay does not make either are added to it if
+/// that is wanted, and an error if not.
+fn missing_namespaces(server: &Server, objects: &mut Objects, create: bool) -> Result<Vec<String>> {
     let mut missing = Vec::new();
     for namespace in objects.namespaces() {
-        if !server.has_namespace(&namespace)? {
+        if server.has_namespace(&namespace)? {
+            continue;
+        }
+        if !objects.makes_namespace(&namespace) {
             ensure!(
-                objects.makes_namespace(&namespace),
-                "{} has no namespace {namespace}, and the overlay makes none: run `kubectl create namespace {namespace}`",
+                create,
+                "{} has no namespace {namespace}: make it with --create-namespace, or with `kubectl create namespace {namespace}`",
                 server.context
             );
-            missing.push(namespace);
+            objects.add_namespace(&namespace)?;
         }
+        missing.push(namespace);
     }
     Ok(missing)
 }

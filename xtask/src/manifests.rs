@@ -4,19 +4,24 @@
 //! Invariant: a binary may list and watch exactly the resources it can be told to serve, and nothing else; a shard that
 //! finds out its place by itself may read its pod and its StatefulSet as well, in its own namespace.
 
+mod checks;
+mod compositions;
 pub mod dashboards;
 mod generated;
 pub mod metrics;
 pub mod render;
+mod snippets;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use anyhow::{Context, Result, bail};
 use ksm_core::resources;
+use serde_json::Value;
 
 use crate::cargo;
 use crate::cli::ManifestsArgs;
+use crate::process::Scratch;
 
 /// Which resources a binary reads, by the base that deploys it.
 struct Base {
@@ -51,11 +56,25 @@ pub fn run(arguments: &ManifestsArgs) -> Result<()> {
     }
     metrics::check_files()?;
     let kustomize = render::Kustomize::new()?;
-    for folder in render::folders()? {
-        let objects = kustomize.render(&folder)?;
+    for (folder, objects) in rendered(&kustomize)? {
         println!("{folder}: {} objects", objects.len());
     }
     Ok(())
+}
+
+/// What `deploy/` and the examples of the documentation render to, checked; by its folder or place.
+pub fn rendered(kustomize: &render::Kustomize) -> Result<Vec<(String, Vec<Value>)>> {
+    let mut rendered = Vec::new();
+    for folder in render::folders()? {
+        rendered.push((folder.clone(), kustomize.render(&folder)?));
+    }
+    let scratch = Scratch::new("ksm-manifests", false)?;
+    rendered.extend(compositions::render(kustomize, scratch.path())?);
+    rendered.extend(snippets::render(kustomize, scratch.path())?);
+    for (folder, objects) in &rendered {
+        checks::check(folder, objects)?;
+    }
+    Ok(rendered)
 }
 
 /// Every generated file, by its path from the root of the workspace.

@@ -88,7 +88,10 @@ impl Server {
         // Who else manages a field is a matter of applying.
         let arguments = ["--dry-run=server", "--validate=strict", "--force-conflicts"];
         let tried = run(self.with_objects(&["apply", "--server-side"], &arguments, scratch, objects)?);
-        tried.with_context(|| format!("nothing is applied: {} rejects it", self.context))?;
+        tried.map_err(|error| match unknown_kind(&error.to_string()) {
+            Some(kind) => anyhow::anyhow!("nothing is applied: {} has {kind}", self.context),
+            None => error.context(format!("nothing is applied: {} rejects it", self.context)),
+        })?;
         Ok(())
     }
 
@@ -183,9 +186,40 @@ fn one_line(log: &str) -> String {
     }
 }
 
+/// What is missing, if the API server does not know a kind.
+fn unknown_kind(error: &str) -> Option<String> {
+    let mut quoted = error.split_once("no matches for kind ")?.1.split('"');
+    let (kind, version) = (quoted.nth(1)?, quoted.nth(1)?);
+    let brought_by = match version.split('/').next() {
+        Some("monitoring.coreos.com") => "the Prometheus Operator",
+        Some("autoscaling.k8s.io") => "the VerticalPodAutoscaler",
+        _ => "what defines it",
+    };
+    Some(format!(
+        "no kind {kind} ({version}): install {brought_by} there, or leave the component with it out of the overlay"
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_kind_that_is_not_there_is_named_with_what_brings_it() {
+        let said = "resource mapping not found for name: \"a\" namespace: \"b\" from \"/tmp/objects.json\": no matches for kind \
+                    \"ServiceMonitor\" in version \"monitoring.coreos.com/v1\"";
+        let line = unknown_kind(said).unwrap();
+        assert!(
+            line.starts_with("no kind ServiceMonitor (monitoring.coreos.com/v1): install the Prometheus Operator"),
+            "{line}"
+        );
+        assert!(
+            unknown_kind("no matches for kind \"VerticalPodAutoscaler\" in version \"autoscaling.k8s.io/v1\"")
+                .unwrap()
+                .contains("the VerticalPodAutoscaler")
+        );
+        assert_eq!(unknown_kind("spec.replicas: Invalid value"), None);
+    }
 
     #[test]
     fn a_log_becomes_the_line_that_says_what_is_wrong() {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: only images are changed, and only those of our own binaries.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,14 @@ use serde_json::{Value, json};
 use crate::cargo::{self, SHIPPED};
 use crate::manifests::render;
 
-/// Where bases say that images are, which is nowhere.
-const PLACEHOLDER: &str = "kube-state-metrics-sharded/";
+/// The end of names that no registry has (RFC 2606); that of the placeholder of the bases is one.
+const NOWHERE: &str = ".invalid";
+
+/// What `build-images --push` writes: tag and digest by the name of an image, of the last push each.
+const PUSHED: &str = "target/images/pushed.json";
+
+/// What `--create-namespace` makes, by another name.
+const NAMESPACE: &str = "deploy/namespace/namespace.yaml";
 
 /// Lists of containers in a workload.
 const CONTAINERS: [&str; 2] = ["/spec/template/spec/containers", "/spec/template/spec/initContainers"];
@@ -70,36 +76,61 @@ impl Objects {
         Ok(Self(objects))
     }
 
-    /// Takes the images of our binaries from `REGISTRY/REPO` or `REGISTRY/REPO:TAG`, by default with the version as tag.
+    /// Takes the images of our binaries from `REGISTRY/REPO:TAG`, or from `REGISTRY/REPO` as they were pushed last.
     pub fn set_images(&mut self, to: &str) -> Result<()> {
+        let path = cargo::workspace_root().join(PUSHED);
+        let pushed = match std::fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text).with_context(|| path.display().to_string())?,
+            Err(_) => BTreeMap::new(),
+        };
+        self.set_images_of(to, &pushed)
+    }
+
+    fn set_images_of(&mut self, to: &str, pushed: &BTreeMap<String, String>) -> Result<()> {
         // A colon before the last slash belongs to a port.
         let (repository, tag) = match to.rsplit_once(':') {
-            Some((repository, tag)) if !tag.contains('/') => (repository, tag),
-            _ => (to, concat!("v", env!("CARGO_PKG_VERSION"))),
+            Some((repository, tag)) if !tag.contains('/') => (repository, Some(tag)),
+            _ => (to, None),
         };
         let repository = repository.trim_end_matches('/');
-        ensure!(!repository.is_empty() && !tag.is_empty(), "--images {to}: want REGISTRY/REPO or REGISTRY/REPO:TAG");
+        ensure!(!repository.is_empty() && tag != Some(""), "--images {to}: want REGISTRY/REPO or REGISTRY/REPO:TAG");
         for object in &mut self.0 {
             for image in images(object) {
                 let Some(binary) = image.as_str().and_then(binary_of) else { continue };
-                *image = json!(format!("{repository}/{binary}:{tag}"));
+                let name = format!("{repository}/{binary}");
+                let tag = tag.or_else(|| pushed.get(&name).map(String::as_str)).with_context(|| {
+                    format!(
+                        "--images {to}: no {name} was pushed from this checkout: name its tag, as in {repository}:TAG"
+                    )
+                })?;
+                *image = json!(format!("{name}:{tag}"));
             }
         }
         Ok(())
     }
 
-    /// Fails if an image is still the placeholder of the bases.
+    /// Fails if an image is nowhere, as the placeholders of the bases are.
     pub fn check_images(&self, overlay: &str) -> Result<()> {
         let mut objects = self.0.clone();
         for image in objects.iter_mut().flat_map(images) {
             let name = image.as_str().unwrap_or_default();
-            // With a tag it is what `build-images --load` calls it.
+            let host = name.split(['/', ':']).next().unwrap_or_default();
             ensure!(
-                !name.starts_with(PLACEHOLDER) || name.contains(':'),
+                !host.ends_with(NOWHERE),
                 "{overlay}: the image {name} is a placeholder: say where it is with --images REGISTRY/REPO:TAG, or in `images:` of \
                  the overlay"
             );
         }
+        Ok(())
+    }
+
+    /// Adds a namespace, before everything else.
+    pub fn add_namespace(&mut self, name: &str) -> Result<()> {
+        let path = cargo::workspace_root().join(NAMESPACE);
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let mut namespace = render::parse(&text)?.pop().with_context(|| format!("{NAMESPACE} is empty"))?;
+        namespace["metadata"]["name"] = json!(name);
+        self.0.insert(0, namespace);
         Ok(())
     }
 
@@ -194,26 +225,59 @@ mod tests {
 
     #[test]
     fn only_our_own_images_are_replaced() {
+        let pushed = BTreeMap::from([("localhost:5000/a/ksm-rest".to_owned(), "v1-abc@sha256:0123".to_owned())]);
         for (to, image) in [
             ("registry.example.com/a:v2", "registry.example.com/a/ksm-rest:v2"),
-            ("localhost:5000/a", "localhost:5000/a/ksm-rest:v0.1.0"),
+            ("localhost:5000/a", "localhost:5000/a/ksm-rest:v1-abc@sha256:0123"),
+            ("localhost:5000/a/", "localhost:5000/a/ksm-rest:v1-abc@sha256:0123"),
             ("localhost:5000/a/:v2", "localhost:5000/a/ksm-rest:v2"),
         ] {
-            let mut objects = objects("kube-state-metrics-sharded/ksm-rest");
-            objects.set_images(to).unwrap();
+            let mut objects = objects("registry.invalid/kube-state-metrics-sharded/ksm-rest");
+            objects.set_images_of(to, &pushed).unwrap();
             assert_eq!(shown(&mut objects), [image, "other/proxy:1"]);
             objects.check_images("x").unwrap();
         }
         for bad in ["", ":v1", "a:", "/"] {
-            assert!(objects("x").set_images(bad).is_err(), "{bad}");
+            assert!(objects("x").set_images_of(bad, &pushed).is_err(), "{bad}");
+        }
+    }
+
+    /// With the version as the tag, nodes would go on with the image that they have.
+    #[test]
+    fn without_a_tag_only_what_was_pushed_is_deployed() {
+        let mut objects = objects("registry.invalid/kube-state-metrics-sharded/ksm-rest");
+        let error = objects.set_images_of("localhost:5000/b", &BTreeMap::new()).unwrap_err().to_string();
+        assert!(
+            error.contains("no localhost:5000/b/ksm-rest was pushed") && error.contains("localhost:5000/b:TAG"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn placeholders_are_refused_with_a_tag_too() {
+        for image in ["registry.invalid/kube-state-metrics-sharded/ksm-rest", "registry.invalid:5000/ksm-rest:v1"] {
+            let error = objects(image).check_images("small").unwrap_err().to_string();
+            assert!(error.starts_with(&format!("small: the image {image} is a placeholder")), "{error}");
+        }
+        objects("localhost/kube-state-metrics-sharded/ksm-rest:v0.1.0").check_images("small").unwrap();
+    }
+
+    #[test]
+    fn the_placeholders_of_all_bases_are_known() {
+        for base in render::folders().unwrap().into_iter().filter(|folder| folder.starts_with("deploy/base/")) {
+            let path = cargo::workspace_root().join(&base).join("workload.yaml");
+            let objects = Objects::parse(&std::fs::read_to_string(path).unwrap()).unwrap();
+            assert!(objects.check_images(&base).is_err(), "{base}");
         }
     }
 
     #[test]
-    fn placeholders_are_refused() {
-        let error = objects("kube-state-metrics-sharded/ksm-rest").check_images("small").unwrap_err().to_string();
-        assert!(error.starts_with("small: the image kube-state-metrics-sharded/ksm-rest is a placeholder"), "{error}");
-        objects("kube-state-metrics-sharded/ksm-rest:v0.1.0").check_images("small").unwrap();
+    fn a_namespace_that_is_made_is_restricted_and_comes_first() {
+        let mut objects = objects("x");
+        objects.add_namespace("team").unwrap();
+        assert!(objects.makes_namespace("team"));
+        let labels = &objects.0[0]["metadata"]["labels"];
+        assert_eq!(labels["pod-security.kubernetes.io/enforce"], "restricted");
     }
 
     #[test]

@@ -75,6 +75,7 @@ fn service_monitor() -> Value {
     })));
     object(json!({
         "selector": object(json!({"matchLabels": map(string())})),
+        "serviceDiscoveryRole": {"type": "string", "enum": ["Endpoints", "EndpointSlice"]},
         "endpoints": array(object(json!({
             "port": string(),
             "scheme": {"type": "string", "enum": ["http", "https"]},

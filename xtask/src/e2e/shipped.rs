@@ -12,13 +12,14 @@ use serde_json::{Value, json};
 use crate::cargo;
 use crate::exporter::Exporter;
 use crate::http::Client;
+use crate::manifests::render::PROMETHEUS_CONFIG;
 use crate::prometheus::Prometheus;
 
 /// Starts Prometheus with `file` of `prometheus-config`, scraping `targets` every `interval`. Its data goes to `folder`,
 /// which is empty.
 pub fn start(file: &str, targets: &Value, interval: &str, folder: &Path, logs: &Path) -> Result<Prometheus> {
     let root = cargo::workspace_root();
-    let path = root.join("deploy/components/prometheus-config").join(file);
+    let path = root.join(PROMETHEUS_CONFIG).join(file);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let mut config: Value = serde_norway::from_str(&text).with_context(|| file.to_owned())?;
     for job in config["scrape_configs"].as_array_mut().context("a scrape configuration has jobs")? {

@@ -1,5 +1,5 @@
-//! The generated files of `deploy/` beside the rights: static shards, rights in one namespace, rules for the operator,
-//! scrapes over TLS.
+//! The generated files of `deploy/` beside the rights: static shards, rights in one namespace or without Secrets, rules for
+//! the operator, scrapes over TLS.
 //!
 //! Invariant: each is made from what stands elsewhere, the table of resources or a file written by hand, and compared
 //! with what is in the tree.
@@ -18,7 +18,7 @@ use crate::cargo;
 const STATIC_SHARDS: &str = "deploy/overlays/static-shards";
 
 /// Where the scrape configurations are.
-const SCRAPES: &str = "deploy/components/prometheus-config";
+const SCRAPES: &str = "deploy/prometheus-config";
 
 /// What a scrape of a workload with the component `tls-auth` needs.
 const TLS: &str = "    scheme: https
@@ -37,14 +37,13 @@ const KUSTOMIZATION: &str = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: 
 
 /// Texts by path from the root of the workspace. `shards` is how many the overlay of static shards has.
 pub fn files(shards: u32) -> Result<BTreeMap<String, String>> {
-    let mut files = BTreeMap::new();
-    files.insert(format!("{STATIC_SHARDS}/kustomization.yaml"), static_shards(shards));
-    for shard in 0..shards {
-        files.insert(format!("{STATIC_SHARDS}/shard-{shard}/kustomization.yaml"), static_shard(shard));
-    }
+    let overlay = static_overlay(shards).into_iter();
+    let mut files: BTreeMap<String, String> =
+        overlay.map(|(path, text)| (format!("{STATIC_SHARDS}/{path}"), text)).collect();
     let folder = "deploy/components/namespace-only";
     files.insert(format!("{folder}/role.yaml"), namespaced_role());
     files.insert(format!("{folder}/kustomization.yaml"), namespace_only());
+    files.insert("deploy/components/without-secrets/kustomization.yaml".to_owned(), without_secrets());
     files.insert("deploy/monitoring/prometheus-rule.yaml".to_owned(), prometheus_rule()?);
     let folder = "deploy/components/vertical-autoscaling/static-shards";
     files.insert(format!("{folder}/autoscaler.yaml"), static_autoscalers(shards)?);
@@ -52,6 +51,12 @@ pub fn files(shards: u32) -> Result<BTreeMap<String, String>> {
         files.insert(format!("{SCRAPES}/{name}-tls.yaml"), over_tls(name)?);
     }
     Ok(files)
+}
+
+/// The overlay of static shards, by path from its folder.
+pub fn static_overlay(shards: u32) -> BTreeMap<String, String> {
+    let each = (0..shards).map(|shard| (format!("shard-{shard}/kustomization.yaml"), static_shard(shard)));
+    each.chain([("kustomization.yaml".to_owned(), static_shards(shards))]).collect()
 }
 
 /// How many shards the overlay has now.
@@ -91,9 +96,16 @@ fn static_shards(shards: u32) -> String {
     }
     let _ = write!(
         text,
-        "components:\n  - ../../components/namespace\n  - ../../components/gzip\n  - ../../components/disruption-budget\n\
+        "components:\n  - ../../components/gzip\n  - ../../components/disruption-budget\n\
          patches:\n  - target:\n      kind: Deployment\n      name: ksm-shard-.*\n    patch: |\n      - op: add\n\
          \x20       path: /spec/template/spec/containers/0/args/-\n        value: --total-shards={shards}\n"
+    );
+    // Behind the label of each shard, which would get into the selector.
+    text.push_str(
+        "      # One node that fails takes one shard with it.\n      - op: add\n\
+         \x20       path: /spec/template/spec/topologySpreadConstraints\n        value:\n          - maxSkew: 1\n\
+         \x20           topologyKey: kubernetes.io/hostname\n            whenUnsatisfiable: ScheduleAnyway\n\
+         \x20           labelSelector:\n              matchLabels:\n                app.kubernetes.io/name: ksm-shard\n",
     );
     text
 }
@@ -162,6 +174,44 @@ fn namespace_only() -> String {
         let _ = write!(
             text,
             "      - op: add\n        path: /spec/template/spec/containers/0/args/-\n        value: {argument}\n"
+        );
+    }
+    text
+}
+
+/// Neither the right to read Secrets nor the wish to, for the workloads that serve more than pods.
+fn without_secrets() -> String {
+    let mut text = format!(
+        "{NOTE} from the table of resources.\n\
+         # Nothing about Secrets: no right to read them, and no attempt. Not with `namespace-only`, which names resources too.\n\
+         apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\npatches:\n"
+    );
+    for (kind, workload, base) in [
+        ("Deployment", "ksm-shard(-[0-9]+)?", "ksm-shard"),
+        ("StatefulSet", "ksm-shard-auto", "ksm-shard-auto"),
+        ("Deployment", "ksm-rest", "ksm-rest"),
+    ] {
+        let served = resources::all().iter().map(|resource| resource.descriptor()).filter(|descriptor| {
+            let of_base = base != "ksm-rest" || descriptor.plural != "pods";
+            descriptor.enabled_by_default && of_base && descriptor.plural != "secrets"
+        });
+        let mut core: Vec<&str> = served
+            .clone()
+            .filter(|descriptor| descriptor.group.is_empty())
+            .map(|descriptor| descriptor.plural)
+            .collect();
+        let mut all: Vec<&str> = served.map(|descriptor| descriptor.plural).collect();
+        core.sort_unstable();
+        all.sort_unstable();
+        let _ = write!(
+            text,
+            "  - target:\n      kind: ClusterRole\n      name: {base}\n    patch: |\n\
+             \x20     - op: test\n        path: /rules/0/apiGroups\n        value: [\"\"]\n\
+             \x20     - op: replace\n        path: /rules/0/resources\n        value: [{}]\n\
+             \x20 - target:\n      kind: {kind}\n      name: {workload}\n    patch: |\n\
+             \x20     - op: add\n        path: /spec/template/spec/containers/0/args/-\n        value: --resources={}\n",
+            core.join(", "),
+            all.join(",")
         );
     }
     text

@@ -2,7 +2,7 @@
 //!
 //! Invariant: nothing outside `deploy/` is read, as kubectl would refuse it too.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -10,6 +10,12 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::{cargo, tools};
+
+/// The namespace of all overlays, which is none of theirs.
+pub const NAMESPACE: &str = "deploy/namespace";
+
+/// The scrape configurations, for the namespace of Prometheus.
+pub const PROMETHEUS_CONFIG: &str = "deploy/prometheus-config";
 
 /// A built kustomize.
 pub struct Kustomize {
@@ -20,6 +26,16 @@ impl Kustomize {
     /// Builds it if it is not there yet.
     pub fn new() -> Result<Self> {
         Ok(Self { program: tools::ensure(&tools::KUSTOMIZE)? })
+    }
+
+    /// The objects of a kustomization that is written into a folder for it. `{root}` in its text becomes the way to the
+    /// root of the workspace, for kustomize takes no absolute paths.
+    pub fn render_text(&self, folder: &Path, text: &str) -> Result<Vec<Value>> {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+        let text = text.replace("{root}", &way_to_root(folder)?);
+        let path = folder.join("kustomization.yaml");
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        self.render(&folder.display().to_string())
     }
 
     /// The objects of a folder, given from the root of the workspace.
@@ -35,14 +51,22 @@ impl Kustomize {
     }
 }
 
+/// The way from a folder that exists to the root of the workspace.
+pub fn way_to_root(folder: &Path) -> Result<String> {
+    let from = folder.canonicalize().with_context(|| folder.display().to_string())?;
+    let root = cargo::workspace_root().canonicalize().context("the workspace has a root")?;
+    let up = "../".repeat(from.components().count() - 1);
+    Ok(format!("{up}{}", root.strip_prefix("/").unwrap_or(&root).display()))
+}
+
 /// The documents of a YAML text.
 pub fn parse(text: &str) -> Result<Vec<Value>> {
     serde_norway::Deserializer::from_str(text).map(|document| Ok(Value::deserialize(document)?)).collect()
 }
 
-/// Every base and overlay, from the root of the workspace, in order.
+/// Every folder that can be applied, from the root of the workspace, in order: bases, overlays, and what goes beside them.
 pub fn folders() -> Result<Vec<String>> {
-    let mut folders = Vec::new();
+    let mut folders = vec![NAMESPACE.to_owned(), PROMETHEUS_CONFIG.to_owned()];
     for parent in ["deploy/base", "deploy/overlays"] {
         let path = cargo::workspace_root().join(parent);
         for entry in std::fs::read_dir(&path).with_context(|| format!("cannot list {}", path.display()))? {
@@ -85,7 +109,10 @@ mod tests {
             .filter_map(|path| fs::read_to_string(root.join(path)).ok())
             .collect();
         let mut wanted = names("deploy/base");
-        wanted.extend(names("deploy/components").into_iter().filter(|name| !name.ends_with("/vertical-autoscaling")));
+        // The trial is rendered by `super::super::compositions`.
+        let elsewhere = ["/vertical-autoscaling", "/trial"];
+        let components = names("deploy/components").into_iter();
+        wanted.extend(components.filter(|name| !elsewhere.iter().any(|end| name.ends_with(end))));
         wanted.extend(names("deploy/components/vertical-autoscaling"));
         wanted.push("deploy/monitoring".to_owned());
         for folder in wanted {
@@ -113,15 +140,16 @@ mod tests {
     #[test]
     fn the_operator_and_plain_prometheus_scrape_alike() {
         let read = |path: &str| {
-            let text = fs::read_to_string(cargo::workspace_root().join("deploy/components").join(path)).unwrap();
+            let text = fs::read_to_string(cargo::workspace_root().join("deploy").join(path)).unwrap();
             serde_norway::from_str::<Value>(&text).unwrap()
         };
-        let monitor = read("prometheus-operator/service-monitor.yaml");
+        let monitor = read("components/prometheus-operator/service-monitor.yaml");
         let whole = read("prometheus-config/scrape.yaml");
         let (endpoint, job) = (&monitor["spec"]["endpoints"][0], &whole["scrape_configs"][0]);
         assert_eq!(relabelings(endpoint, "relabelings"), relabelings(job, "relabel_configs"));
 
-        let patch = read("scrape-parts/kustomization.yaml")["patches"][0]["patch"].as_str().unwrap().to_owned();
+        let patch =
+            read("components/scrape-parts/kustomization.yaml")["patches"][0]["patch"].as_str().unwrap().to_owned();
         let patch: Value = serde_norway::from_str(&patch).unwrap();
         let parts = read("prometheus-config/scrape-parts.yaml");
         let operations = patch.as_array().unwrap();

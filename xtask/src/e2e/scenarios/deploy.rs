@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use crate::cluster::ADMIN_TOKEN;
 use crate::e2e::world::World;
-use crate::{cargo, kubeconfig, ports, tools};
+use crate::manifests::render;
+use crate::{kubeconfig, ports, tools};
 
 /// The namespace of this run.
 const NAMESPACE: &str = "ksm-e2e-deploy";
@@ -87,10 +88,11 @@ impl Deploy {
         };
         let first = Self::images("v1");
 
-        let said = at_terminal(self.good(&["--images", &first, "--no-wait"])?, "n")?;
+        let said = at_terminal(self.good(&["--images", &first, "--no-wait", "--create-namespace"])?, "n")?;
         ensure!(!said.status.success(), "a no was taken for a yes");
         let text = String::from_utf8_lossy(&said.stdout);
         for word in [
+            "+kind: Namespace",
             "+kind: Deployment",
             "registry.example.com/monitoring/ksm-shard:v1",
             "apply this to test?",
@@ -100,7 +102,7 @@ impl Deploy {
         }
         self.check_untouched(world)?;
 
-        let said = at_terminal(self.good(&["--images", &first, "--no-wait"])?, "y")?;
+        let said = at_terminal(self.good(&["--images", &first, "--no-wait", "--create-namespace"])?, "y")?;
         ensure!(said.status.success(), "a yes at the terminal: {}", String::from_utf8_lossy(&said.stdout));
         ensure!(image()? == format!("{IMAGES}/ksm-shard:v1"), "the image is {}", image()?);
 
@@ -116,7 +118,7 @@ impl Deploy {
 
         // What `kubectl apply -k` owns, this command changes all the same.
         let images = format!(
-            "images:\n  - name: kube-state-metrics-sharded/ksm-shard\n    newName: {IMAGES}/ksm-shard\n    newTag: v3\n"
+            "images:\n  - name: registry.invalid/kube-state-metrics-sharded/ksm-shard\n    newName: {IMAGES}/ksm-shard\n    newTag: v3\n"
         );
         let third = write_overlay(&self.others, "third", "small", NAMESPACE, &images)?;
         let mut apply = Command::new(&self.kubectl);
@@ -133,7 +135,7 @@ impl Deploy {
 
     fn check_refusals(&self, world: &World) -> Result<usize> {
         let images = Self::images("v1");
-        let yes = ["--images", &images, "--yes", "--no-wait"];
+        let yes = ["--images", &images, "--yes", "--no-wait", "--create-namespace"];
         let mut count = 0;
         let mut refuse = |what: &str, command: Command, mentions: &[&str]| -> Result<()> {
             count += 1;
@@ -150,7 +152,12 @@ impl Deploy {
         without.env("PATH", world.scratch.folder("no-programs")?);
         refuse("no kubectl", without, &["kubectl", "install"])?;
         refuse("placeholders", self.good(&["--yes"])?, &["placeholder", "--images"])?;
-        refuse("no terminal", self.good(&["--images", &images])?, &["nothing is applied", "--yes"])?;
+        refuse(
+            "no terminal",
+            self.good(&["--images", &images, "--create-namespace"])?,
+            &["nothing is applied", "--yes"],
+        )?;
+        refuse("no tag", self.good(&["--images", IMAGES, "--yes"])?, &["was pushed from this checkout", IMAGES])?;
 
         let nowhere = format!("http://127.0.0.1:{}", ports::free()?);
         let away = kubeconfig::write_plain(world.scratch.path().join("away.kubeconfig"), &nowhere)?;
@@ -169,9 +176,9 @@ impl Deploy {
             let command = self.command(&overlay.display().to_string(), &yes)?;
             refuse(name, command, &["nothing is applied", "rejects", mentions])?;
         }
-        let homeless = write_overlay(&self.others, "homeless", "one-namespace", "ksm-e2e-nowhere", "")?;
-        let command = self.command(&homeless.display().to_string(), &yes)?;
-        refuse("no namespace", command, &["no namespace ksm-e2e-nowhere", "kubectl create namespace ksm-e2e-nowhere"])?;
+        let homeless = write_overlay(&self.others, "homeless", "small", "ksm-e2e-nowhere", "")?;
+        let command = self.command(&homeless.display().to_string(), &yes[..4])?;
+        refuse("no namespace", command, &["no namespace ksm-e2e-nowhere", "--create-namespace"])?;
         Ok(count)
     }
 
@@ -204,10 +211,7 @@ impl Deploy {
 fn write_overlay(parent: &Path, name: &str, of: &str, namespace: &str, rest: &str) -> Result<PathBuf> {
     let folder = parent.join(name);
     fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
-    let (from, to) = (folder.canonicalize()?, cargo::workspace_root().join("deploy/overlays").join(of).canonicalize()?);
-    // Kustomize takes no absolute paths.
-    let up = "../".repeat(from.components().count() - 1);
-    let path = format!("{up}{}", to.strip_prefix("/")?.display());
+    let path = format!("{}/deploy/overlays/{of}", render::way_to_root(&folder)?);
     let text = format!(
         "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nnamespace: {namespace}\nresources:\n  - {path}\n{rest}"
     );

@@ -1,8 +1,9 @@
 //! Manifests: everything in `deploy/`, rendered, is taken by the API server to the last field, and so are the pods that
 //! its workloads would make.
 //!
-//! Invariant: nothing is created but definitions of kinds and the namespace.
+//! Invariant: nothing is created but definitions of kinds and namespaces.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -11,8 +12,8 @@ use serde_json::{Value, json};
 use crate::e2e::api::Api;
 use crate::e2e::definitions;
 use crate::e2e::world::World;
-use crate::manifests::render::{self, Kustomize};
-use crate::{cargo, interrupt, tools};
+use crate::manifests::render::Kustomize;
+use crate::{cargo, interrupt, manifests, tools};
 
 /// Runs the scenario.
 pub fn run(world: &mut World) -> Result<String> {
@@ -20,18 +21,24 @@ pub fn run(world: &mut World) -> Result<String> {
     let kustomize = Kustomize::new()?;
     let mut api = Api::new(world.api.client()?);
     definitions::create(&mut api)?;
-    let folders = render::folders()?;
-    let rendered = folders
-        .into_iter()
-        .map(|folder| Ok((kustomize.render(&folder)?, folder)))
-        .collect::<Result<Vec<(Vec<Value>, String)>>>()?;
-    let namespace = rendered.iter().flat_map(|(objects, _)| objects).find(|object| object["kind"] == "Namespace");
-    let namespace = namespace.context("an overlay has a Namespace")?;
+    let rendered = manifests::rendered(&kustomize)?;
+    let namespace = rendered.iter().flat_map(|(_, objects)| objects).find(|object| object["kind"] == "Namespace");
+    let namespace = namespace.context("deploy/ has a Namespace")?;
     api.create(namespace).context("the namespace")?;
+    let named: BTreeSet<&str> = rendered
+        .iter()
+        .flat_map(|(_, objects)| objects)
+        .filter_map(|object| object["metadata"]["namespace"].as_str())
+        .filter(|name| !["default", "kube-state-metrics"].contains(name))
+        .collect();
+    for name in named {
+        api.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}))
+            .context("a namespace")?;
+    }
     planted(&mut api, &rendered)?;
 
     let (mut objects, mut pods) = (0, 0);
-    for (list, folder) in &rendered {
+    for (folder, list) in &rendered {
         for object in list.iter().filter(|object| object["kind"] != "Namespace") {
             interrupt::check()?;
             api.try_out(object).with_context(|| folder.clone())?;
@@ -47,8 +54,8 @@ pub fn run(world: &mut World) -> Result<String> {
 }
 
 /// The API server is strict, and the namespace restricted: else the rest would prove nothing.
-fn planted(api: &mut Api, rendered: &[(Vec<Value>, String)]) -> Result<()> {
-    let workload = rendered.iter().flat_map(|(objects, _)| objects).find(|object| object["kind"] == "Deployment");
+fn planted(api: &mut Api, rendered: &[(String, Vec<Value>)]) -> Result<()> {
+    let workload = rendered.iter().flat_map(|(_, objects)| objects).find(|object| object["kind"] == "Deployment");
     let workload = workload.context("an overlay has a Deployment")?;
     let mut misspelt = workload.clone();
     misspelt["spec"]["template"]["spec"]["nodeSelektor"] = json!({});

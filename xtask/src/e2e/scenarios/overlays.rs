@@ -78,7 +78,7 @@ pub fn run(world: &mut World) -> Result<String> {
     let mut api = Api::new(server.client()?);
     definitions::create(&mut api)?;
     content::create(&mut api)?;
-    let reader = surroundings(&mut api, &overlays)?;
+    let reader = surroundings(&mut api, &kustomize, &overlays)?;
     let kubelet = Kubelet::new(world, &server, reader)?;
     let mut run = Run { world, server: &server, controllers, api, kubelet, references: BTreeMap::new() };
 
@@ -95,9 +95,10 @@ pub fn run(world: &mut World) -> Result<String> {
 }
 
 /// What overlays find in a cluster: their namespace, Prometheus' account, and the Secret that `tls-auth` asks for.
-fn surroundings(api: &mut Api, overlays: &[(Vec<Value>, String)]) -> Result<Reader> {
-    let namespace = overlays.iter().flat_map(|(objects, _)| objects).find(|object| object["kind"] == "Namespace");
-    api.create(namespace.context("an overlay has a Namespace")?)?;
+fn surroundings(api: &mut Api, kustomize: &Kustomize, overlays: &[(Vec<Value>, String)]) -> Result<Reader> {
+    for namespace in kustomize.render(render::NAMESPACE)? {
+        api.create(&namespace)?;
+    }
     let (namespace, name) = PROMETHEUS;
     api.create(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}))?;
     let account = json!({"name": name, "namespace": namespace});
@@ -122,7 +123,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// Applies an overlay, does something, and takes it away again.
     fn deploy<T>(&mut self, objects: &[Value], check: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let objects: Vec<&Value> = objects.iter().filter(|object| object["kind"] != "Namespace").collect();
+        let objects: Vec<&Value> = objects.iter().collect();
         for object in &objects {
             self.api.create(object)?;
         }
@@ -192,7 +193,7 @@ impl Run<'_> {
         if self.kubelet.exporters().iter().any(|exporter| exporter.metrics.base().starts_with("https:")) {
             figures.push(guards::check(self, objects)?);
         }
-        if let Some(file) = monitoring::file_for(name) {
+        for file in monitoring::files_for(name) {
             figures.push(monitoring::check(self, file, &arguments)?);
         }
         Ok(figures.join(", "))

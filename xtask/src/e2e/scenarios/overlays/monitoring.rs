@@ -17,6 +17,7 @@ use super::{ACCOUNT, PROMETHEUS, Run};
 use crate::exposition::Format;
 use crate::http::Client;
 use crate::manifests::metrics;
+use crate::manifests::render::PROMETHEUS_CONFIG;
 use crate::prometheus::Prometheus;
 use crate::{cargo, tools, wait};
 
@@ -26,13 +27,13 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Where our configurations look for the authority of certificates.
 const AUTHORITY: &str = "/etc/prometheus/kube-state-metrics-sharded";
 
-/// The configuration that an overlay is scraped with here, if it is.
-pub fn file_for(overlay: &str) -> Option<&'static str> {
+/// The configurations that an overlay is scraped with here, each by a Prometheus of its own.
+pub fn files_for(overlay: &str) -> &'static [&'static str] {
     match overlay {
-        "example-cluster-a" => Some("scrape-parts.yaml"),
-        "example-cluster-b" => Some("scrape.yaml"),
-        "example-cluster-d" => Some("scrape-tls.yaml"),
-        _ => None,
+        "example-cluster-a" => &["scrape-parts.yaml"],
+        "example-cluster-b" => &["scrape.yaml"],
+        "example-cluster-d" => &["scrape-tls.yaml", "scrape-parts-tls.yaml"],
+        _ => &[],
     }
 }
 
@@ -75,7 +76,7 @@ struct Watch {
 impl Watch {
     fn start(run: &Run<'_>, file: &str, reference: &str) -> Result<Self> {
         let root = cargo::workspace_root();
-        let path = root.join("deploy/components/prometheus-config").join(file);
+        let path = root.join(PROMETHEUS_CONFIG).join(file);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let mut config: Value = serde_norway::from_str(&text).with_context(|| file.to_owned())?;
         let jobs = config["scrape_configs"].as_array_mut().context("a scrape configuration has jobs")?;

@@ -1,0 +1,108 @@
+//! Compositions that no overlay has: every component with every layout it is for, other namespaces, other numbers of shards.
+//!
+//! Invariant: what a composition is for is seen in what it renders to.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::generated;
+use super::render::Kustomize;
+
+/// Numbers of static shards that are tried beside that of the overlay.
+const SHARDS: [u32; 2] = [2, 12];
+
+/// Renders them all, in folders of `scratch`; each by what it is.
+pub fn render(kustomize: &Kustomize, scratch: &Path) -> Result<Vec<(String, Vec<Value>)>> {
+    let mut rendered = Vec::new();
+    for overlay in ["small", "hash-sharded", "static-shards", "per-node"] {
+        let mut compose = |namespace: &str, components: &[&str]| -> Result<Vec<Value>> {
+            let what = format!("{overlay} with {}", components.join(", "));
+            let folder = scratch.join(format!("composition-{}", rendered.len()));
+            let objects = kustomize.render_text(&folder, &text(overlay, namespace, components))?;
+            rendered.push((what, objects.clone()));
+            Ok(objects)
+        };
+        let all = compose(
+            "team",
+            &["prometheus-operator", "scrape-rights", "network-policy", "scrape-parts", "trial", "tls-auth"],
+        )?;
+        moved(&all, "team").with_context(|| overlay.to_owned())?;
+        jobs(&all, 4).with_context(|| overlay.to_owned())?;
+        jobs(&compose("team", &["prometheus-operator", "trial"])?, 1).with_context(|| overlay.to_owned())?;
+        without_secrets(&compose("team", &["without-secrets"])?).with_context(|| overlay.to_owned())?;
+    }
+    for shards in SHARDS {
+        let folder = scratch.join(format!("static-{shards}"));
+        for (path, text) in generated::static_overlay(shards) {
+            let place = folder.join(&path).parent().map(Path::to_owned).context("a file has a folder")?;
+            std::fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
+            let root = format!("{}/deploy", super::render::way_to_root(&place)?);
+            let text = text.replace("../../components", &format!("{root}/components"));
+            let text = text.replace("../shard\n", &format!("{root}/overlays/static-shards/shard\n"));
+            let text = text.replace("- common\n", &format!("- {root}/overlays/static-shards/common\n"));
+            std::fs::write(folder.join(&path), text).with_context(|| path.clone())?;
+        }
+        let objects = kustomize.render(&folder.display().to_string())?;
+        let deployments = objects.iter().filter(|object| object["kind"] == "Deployment").count();
+        ensure!(deployments == shards as usize, "{shards} static shards are {deployments} Deployments");
+        rendered.push((format!("{shards} static shards"), objects));
+    }
+    Ok(rendered)
+}
+
+fn text(overlay: &str, namespace: &str, components: &[&str]) -> String {
+    let components: Vec<String> = components.iter().map(|name| format!("{{root}}/deploy/components/{name}")).collect();
+    json!({
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "namespace": namespace,
+        "resources": [format!("{{root}}/deploy/overlays/{overlay}")],
+        "components": components,
+    })
+    .to_string()
+}
+
+/// Whatever lives in a namespace is in that one.
+fn moved(objects: &[Value], namespace: &str) -> Result<()> {
+    for object in objects {
+        let placed = &object["metadata"]["namespace"];
+        ensure!(placed.is_null() || placed == namespace, "{} is in {placed}", object["metadata"]["name"]);
+        ensure!(object["kind"] != "Namespace", "it has a Namespace");
+    }
+    Ok(())
+}
+
+/// All parts of a trial are of its job, and the exporters themselves of theirs.
+fn jobs(objects: &[Value], parts: usize) -> Result<()> {
+    let monitor = objects.iter().find(|object| object["kind"] == "ServiceMonitor").context("there is a monitor")?;
+    let mut found = 0;
+    for endpoint in monitor["spec"]["endpoints"].as_array().context("a monitor has endpoints")? {
+        let rules = endpoint["relabelings"].as_array().context("an endpoint has relabelings")?;
+        let job = rules.iter().find(|rule| rule["targetLabel"] == "job").map(|rule| &rule["replacement"]);
+        let of_cluster = endpoint["port"] == "metrics";
+        found += usize::from(of_cluster);
+        let wanted = if of_cluster { "kube-state-metrics-trial" } else { "kube-state-metrics-sharded" };
+        ensure!(job == Some(&json!(wanted)), "the job of port {} is {job:?}", endpoint["port"]);
+    }
+    ensure!(found == parts, "{found} endpoints scrape the cluster, not {parts}");
+    Ok(())
+}
+
+/// No right to Secrets is left, and no workload that reads more than pods asks for them.
+fn without_secrets(objects: &[Value]) -> Result<()> {
+    for role in objects.iter().filter(|object| object["kind"] == "ClusterRole") {
+        ensure!(!role["rules"].to_string().contains("\"secrets\""), "{} may read Secrets", role["metadata"]["name"]);
+    }
+    let of_pods = ["ksm-node", "ksm-unscheduled"];
+    for workload in objects.iter().filter(|object| object.pointer("/spec/template").is_some()) {
+        let name = workload["metadata"]["name"].as_str().unwrap_or_default();
+        let arguments = workload.pointer("/spec/template/spec/containers/0/args").and_then(Value::as_array);
+        let resources =
+            arguments.into_iter().flatten().find_map(|argument| argument.as_str()?.strip_prefix("--resources="));
+        let asks = resources.is_none_or(|list| list.split(',').any(|resource| resource == "secrets"));
+        ensure!(of_pods.contains(&name) || !asks, "{name} asks for Secrets");
+    }
+    Ok(())
+}
