@@ -104,7 +104,9 @@ pub fn build(names: &[&str], platform: Platform, stamp: &Stamp) -> Result<BTreeM
     // The same for what is written in C.
     let variable = format!("CFLAGS_{}", target.replace('-', "_"));
     let given = std::env::var(&variable).or_else(|_| std::env::var("CFLAGS")).unwrap_or_default();
-    let flags = paths.iter().map(|(from, to)| format!("-ffile-prefix-map={from}={to}"));
+    // Flags in a variable end at blanks.
+    let whole = paths.iter().filter(|(from, _)| !from.contains(char::is_whitespace));
+    let flags = whole.map(|(from, to)| format!("-ffile-prefix-map={from}={to}"));
     command.env(&variable, [given].into_iter().chain(flags).collect::<Vec<_>>().join(" "));
     command.env("KSM_REVISION", &stamp.revision).env("KSM_DATE", &stamp.date);
     platform.prepare(&mut command);

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use super::generated;
-use super::render::Kustomize;
+use super::render::{self, Kustomize};
 
 /// Numbers of static shards that are tried beside that of the overlay.
 const SHARDS: [u32; 2] = [2, 12];
@@ -33,12 +33,18 @@ pub fn render(kustomize: &Kustomize, scratch: &Path) -> Result<Vec<(String, Vec<
         jobs(&compose("team", &["prometheus-operator", "trial"])?, 1).with_context(|| overlay.to_owned())?;
         without_secrets(&compose("team", &["without-secrets"])?).with_context(|| overlay.to_owned())?;
     }
+    let folder = scratch.join("prometheus-config");
+    let text = "namespace: prometheus\nresources:\n  - {root}/deploy/prometheus-config\n";
+    let objects = kustomize.render_text(&folder, text)?;
+    scrapes(&objects, "prometheus").context("deploy/prometheus-config")?;
+    scrapes(&kustomize.render(render::PROMETHEUS_CONFIG)?, "monitoring").context("deploy/prometheus-config")?;
+    rendered.push(("deploy/prometheus-config in another namespace".to_owned(), objects));
     for shards in SHARDS {
         let folder = scratch.join(format!("static-{shards}"));
         for (path, text) in generated::static_overlay(shards) {
             let place = folder.join(&path).parent().map(Path::to_owned).context("a file has a folder")?;
             std::fs::create_dir_all(&place).with_context(|| format!("cannot create {}", place.display()))?;
-            let root = format!("{}/deploy", super::render::way_to_root(&place)?);
+            let root = format!("{}/deploy", render::way_to_root(&place)?);
             let text = text.replace("../../components", &format!("{root}/components"));
             let text = text.replace("../shard\n", &format!("{root}/overlays/static-shards/shard\n"));
             let text = text.replace("- common\n", &format!("- {root}/overlays/static-shards/common\n"));
@@ -62,6 +68,22 @@ fn text(overlay: &str, namespace: &str, components: &[&str]) -> String {
         "components": components,
     })
     .to_string()
+}
+
+/// One ConfigMap with every file, where Prometheus is, that looks where the exporters are.
+fn scrapes(objects: &[Value], namespace: &str) -> Result<()> {
+    let [map] = objects else { anyhow::bail!("it is {} objects", objects.len()) };
+    moved(objects, namespace)?;
+    ensure!(map["metadata"]["namespace"] == namespace && map["kind"] == "ConfigMap", "it is no ConfigMap there");
+    for name in ["scrape", "scrape-parts", "scrape-tls", "scrape-parts-tls"] {
+        let text = map["data"][format!("{name}.yaml")].as_str().with_context(|| format!("it has no {name}.yaml"))?;
+        let config: Value = serde_norway::from_str(text).with_context(|| format!("{name}.yaml"))?;
+        for job in config["scrape_configs"].as_array().context("a scrape configuration has jobs")? {
+            let looks = &job["kubernetes_sd_configs"][0]["namespaces"]["names"];
+            ensure!(*looks == json!(["kube-state-metrics"]), "{name}.yaml looks in {looks}");
+        }
+    }
+    Ok(())
 }
 
 /// Whatever lives in a namespace is in that one.
