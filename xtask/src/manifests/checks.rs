@@ -22,7 +22,7 @@ pub fn check(folder: &str, objects: &[Value]) -> Result<()> {
     checks.iter().try_for_each(|check| check(objects)).with_context(|| folder.to_owned())?;
     let is_namespace = objects.iter().all(|object| object["kind"] == "Namespace");
     ensure!(
-        folder.starts_with("deploy/base/") || is_namespace || objects.iter().all(|object| is_placed(object)),
+        folder.starts_with("deploy/base/") || is_namespace || objects.iter().all(is_placed),
         "{folder}: an object is in no namespace"
     );
     if folder.starts_with("deploy/base/") {
