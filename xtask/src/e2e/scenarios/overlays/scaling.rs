@@ -35,7 +35,10 @@ pub fn check(run: &mut Run<'_>, arguments: &[String]) -> Result<String> {
                     Ok(exposition) => served.append(&mut objects_in(&exposition)),
                     // It ended between the two; what it had must come from another one.
                     Err(_) if instance.told_to_stop => {}
-                    Err(error) => return Err(error),
+                    Err(error) => {
+                        let (name, log) = (instance.name(), instance.exporter.process.log_tail());
+                        return Err(error.context(format!("{name}, which was not told to stop, logged:\n{log}")));
+                    }
                 }
             }
             scrapes += 1;
