@@ -119,6 +119,28 @@ fn a_kubeconfig_that_is_rotated_is_used_without_a_gap() {
 }
 
 #[test]
+fn a_shard_is_found_as_soon_as_the_credentials_are_right() {
+    let server = with_tokens(&["right"]);
+    let set = json!({"apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {"name": "ksm", "namespace": "m", "uid": "s-1"}, "spec": {"replicas": 1}});
+    let owner =
+        json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "ksm", "uid": "s-1", "controller": true});
+    let metadata = json!({"name": "ksm-0", "namespace": "m", "ownerReferences": [owner]});
+    server.apply(set);
+    server.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}));
+    let folder = Folder::new("searching");
+    let content =
+        |token: &str| kubeconfig(&format!("server: \"{}\"", server.testbed.url()), &format!("token: {token}"));
+    let file = folder.write("kubeconfig", &content("wrong"));
+    let own = ["--kubeconfig", &file, "--pod=ksm-0", "--pod-namespace=m"];
+    let running = Running::start(PROGRAM, &[&PLACE[..], &own].concat());
+    let [metrics, _] = addresses(&running.line());
+    until("it looks for its shard", || get(&metrics, "/readyz").0 == 503);
+    folder.write("kubeconfig", &content("right"));
+    until("pods are served", || get(&metrics, "/readyz").0 == 200 && pods(&metrics) == 4);
+}
+
+#[test]
 fn credentials_that_are_refused_empty_nothing() {
     let server = with_tokens(&["old", "right"]);
     let folder = Folder::new("refused");

@@ -264,11 +264,13 @@ impl Following {
 
     /// Waits, unless somebody asks meanwhile.
     async fn wait(&mut self, delay: Duration) {
-        let shares = self.shares.clone();
+        let (shares, mut means) = (self.shares.clone(), self.means.clone());
         let wait = async {
             tokio::select! {
                 () = sleep(delay) => {}
                 () = shares.asked() => {}
+                // What failed may not fail with another client.
+                Ok(()) = means.changed() => {}
             }
         };
         self.meanwhile(wait).await;

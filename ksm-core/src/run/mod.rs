@@ -155,7 +155,10 @@ async fn run(
 
     loop {
         tokio::select! {
-            () = signals.received() => break,
+            () = signals.received() => {
+                info!("told to stop");
+                break;
+            }
             name = tasks.ended() => return Err(Failure::Task { name }),
             name = current.tasks.ended() => return Err(Failure::Task { name }),
             Some(_) = servers.join_next() => return Err(Failure::Task { name: "HTTP server".to_owned() }),

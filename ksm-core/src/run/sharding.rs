@@ -45,14 +45,20 @@ impl Sharding {
     }
 
     /// The same, or another one if the settings are about another shard. The same one goes on as before until it is told
-    /// to [take them up](Self::take_up).
+    /// to [take them up](Self::take_up); at once where no shard is known yet, as nothing is listed without one.
     pub(super) fn carry_on(self: &Arc<Self>, settings: &Settings, client: &kube::Client) -> Arc<Self> {
         let alike = match (&self.autoshard, &settings.autoshard) {
             (None, None) => settings.shard == self.shard,
             (Some(before), Some(now)) => now.is_like(before),
             _ => false,
         };
-        if alike { Arc::clone(self) } else { Self::start(settings, client) }
+        if !alike {
+            return Self::start(settings, client);
+        }
+        if self.shares.status().place.is_none() {
+            self.take_up(settings, client);
+        }
+        Arc::clone(self)
     }
 
     /// Goes by these settings and this client from now on.
@@ -67,10 +73,10 @@ impl Sharding {
 
     /// Waits until it turns out that there is no shard to serve.
     pub(super) fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut ended = self.ended.clone();
+        let (mut ended, is_given) = (self.ended.clone(), self.search.is_none());
         async move {
-            if ended.wait_for(|ended| *ended).await.is_err() {
-                // The shard was given.
+            // A search that is there no more without having said so has panicked.
+            if ended.wait_for(|ended| *ended).await.is_err() && is_given {
                 std::future::pending::<()>().await;
             }
         }
@@ -124,6 +130,7 @@ mod tests {
     async fn another_grace_goes_on_with_the_same_shard_and_counts_when_it_is_taken_up() {
         let (short, long) = (Some(Duration::from_secs(30)), Some(Duration::from_secs(90)));
         let sharding = Sharding::start(&settings("ksm-0", short), &client());
+        sharding.shares().update(|status| status.place = Some((0, 1)));
         let (next, client) = (settings("ksm-0", long), client());
         let carried = sharding.carry_on(&next, &client);
         assert!(Arc::ptr_eq(&sharding, &carried));
@@ -131,5 +138,16 @@ mod tests {
         carried.take_up(&next, &client);
         assert_eq!(sharding.means.borrow().overlap, long);
         assert!(!Arc::ptr_eq(&sharding, &sharding.carry_on(&settings("ksm-1", long), &client)));
+    }
+
+    #[tokio::test]
+    async fn a_search_that_breaks_off_ends_and_a_shard_that_was_given_does_not() {
+        let searching = Sharding::start(&settings("ksm-0", None), &client());
+        searching.search.as_ref().expect("it searches").abort();
+        searching.ended().await;
+        let mut given = settings("ksm-0", None);
+        given.autoshard = None;
+        let ended = Sharding::start(&given, &client()).ended();
+        assert!(tokio::time::timeout(Duration::from_millis(50), ended).await.is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use md5::{Digest, Md5};
 
@@ -267,7 +267,7 @@ impl Objects {
             if plain <= self.plain_limit {
                 break;
             }
-            if hot.is_full() && hot.is_sealable() && hot.len() > 0 {
+            if hot.is_full() && hot.is_sealable() && hot.len() >= THIN {
                 plain -= hot.bytes();
                 *held = Held::Sealed(Sealed::seal(hot, self.families, self.seed, shop));
             }
@@ -297,14 +297,21 @@ impl Objects {
         let (families, seed) = (self.families, self.seed);
         let mut work = self.plan(pass);
         let threads = pass.threads.min(work.len() / BLOCKS_A_THREAD).max(1);
-        let share = work.len().div_ceil(threads).max(1);
-        std::thread::scope(|scope| {
-            let mut shares = work.chunks_mut(share);
-            let own = shares.next();
-            for share in shares {
-                scope.spawn(move || run(share, families, seed));
+        let shares = Mutex::new(work.chunks_mut(BLOCKS_A_THREAD));
+        let take = || {
+            let mut shop = Workshop::default();
+            while let Some(share) = next(&shares) {
+                run(share, families, seed, &mut shop);
             }
-            run(own.unwrap_or_default(), families, seed);
+        };
+        std::thread::scope(|scope| {
+            // Where no thread is to be had, this one does it all.
+            for _ in 1..threads {
+                if std::thread::Builder::new().spawn_scoped(scope, take).is_err() {
+                    break;
+                }
+            }
+            take();
         });
         let apart: Vec<_> = work
             .into_iter()
@@ -392,16 +399,20 @@ impl Objects {
     }
 }
 
-fn run(share: &mut [(u32, &mut Held, Work)], families: usize, seed: u64) {
-    let mut shop = Workshop::default();
+/// The next item, for one of several threads.
+fn next<T>(items: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
+    items.lock().unwrap_or_else(PoisonError::into_inner).next()
+}
+
+fn run(share: &mut [(u32, &mut Held, Work)], families: usize, seed: u64, shop: &mut Workshop) {
     for (_, held, work) in share {
         match (&mut **held, work) {
-            (Held::Sealed(sealed), Work::Fold) => sealed.fold(&mut shop),
-            (Held::Sealed(sealed), Work::TakeApart(objects)) => *objects = sealed.unseal(&mut shop),
+            (Held::Sealed(sealed), Work::Fold) => sealed.fold(shop),
+            (Held::Sealed(sealed), Work::TakeApart(objects)) => *objects = sealed.unseal(shop),
             (Held::Hot(hot), Work::TakeApart(objects)) => {
                 *objects = hot.live().map(|(key, object)| (key, Arc::clone(object))).collect();
             }
-            (Held::Hot(hot), Work::Seal) => **held = Held::Sealed(Sealed::seal(hot, families, seed, &mut shop)),
+            (Held::Hot(hot), Work::Seal) => **held = Held::Sealed(Sealed::seal(hot, families, seed, shop)),
             (Held::Hot(_), Work::Fold) | (Held::Sealed(_), Work::Seal) => {
                 unreachable!("the plan knows what each block is")
             }

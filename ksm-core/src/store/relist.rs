@@ -83,10 +83,11 @@ impl Relist {
     /// Makes `current` what the list says.
     pub(super) fn finish(mut self, current: &mut Objects) {
         current.retain(|key| self.unchanged.contains(&key) || self.changed.contains_key(&key));
+        // Before anything is applied, which may need a new block: the numbers of these are taken.
+        current.append(self.fresh);
         for (key, rendered) in self.changed.drain() {
             current.apply(key, &rendered);
         }
-        current.append(self.fresh);
     }
 
     fn forget_change(&mut self, key: ObjectKey) {

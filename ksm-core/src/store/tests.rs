@@ -264,6 +264,39 @@ fn keys_tell_uids_apart_and_fall_back_to_names() {
     assert_ne!(ObjectKey::new(&meta("", "a", "b")), ObjectKey::new(&meta("", "a", "c")));
 }
 
+/// In a relist it needs a block of its own kind, beside the blocks of what is new.
+#[test]
+fn a_relist_in_which_an_object_became_too_large_to_seal_loses_nothing() {
+    let many = "b 1\n".repeat(70_000);
+    for fresh in [0, 1, 64, 100] {
+        let mut store = sealing_store();
+        fill(&mut store, 0..128, 1);
+        store.relieve();
+        store.publish();
+        assert_eq!(sealed_blocks(&store.reader().snapshot()), 2, "no block is open");
+        let mut relist = store.relist();
+        for object in 0..128 + fresh {
+            store.relist_apply(&mut relist, key(object), &rendered(&lines(object, 1)));
+        }
+        store.relist_apply(&mut relist, key(100), &three(["a 100\n", &many, ""]));
+        store.replace(relist);
+        for object in 0..128 + fresh {
+            assert!(store.objects.contains(key(object)));
+        }
+        // New blocks after it, and all of it taken out again, one by one.
+        fill(&mut store, 1000..1100, 1);
+        store.publish();
+        let snapshot = store.reader().snapshot();
+        assert_eq!(snapshot.totals()[0].samples, 228 + u64::from(fresh), "one line of each");
+        assert_eq!(snapshot.totals()[1].samples, 227 + u64::from(fresh) + 70_000);
+        for object in (0..128 + fresh).chain(1000..1100) {
+            assert!(store.delete(key(object)), "{object}");
+        }
+        store.publish();
+        assert_eq!(store.reader().snapshot().objects(), 0);
+    }
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Apply(u16, u8),

@@ -210,6 +210,10 @@ impl Taker {
 
     /// So many objects that were given away are no longer served.
     pub(super) fn dropped(&self, objects: usize) {
+        // Nobody was served these.
+        if self.progress.is_aside() {
+            return;
+        }
         self.shares.update(|status| status.given_away += objects as u64);
     }
 }

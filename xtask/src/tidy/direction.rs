@@ -128,10 +128,10 @@ fn check_file(path: &str, module: &str, text: &str, runtime: &BTreeSet<String>) 
 fn io_part<'a>(segments: &[&'a str]) -> Option<&'a str> {
     let at = segments.iter().position(|segment| IO_STD.contains(segment))?;
     let next = segments.get(at + 1);
-    // Scoped threads end with the call that starts them.
+    // Scoped threads end with the call that starts them; a builder tells when there is none to be had.
     let is_pure = match segments[at] {
         "net" => next.is_some_and(|name| PURE_NET.contains(name)),
-        "thread" => next == Some(&"scope"),
+        "thread" => matches!(next, Some(&"scope" | &"Builder")),
         _ => false,
     };
     (!is_pure).then_some(segments[at])
