@@ -69,6 +69,7 @@ impl Fleet {
             "metadata": {"name": NAMESPACE}, "status": {"phase": "Active"}}),
         )?;
         let nodes = fleet.names("nodes")?;
+        fleet.create(&format!("/apis/apps/v1/namespaces/{NAMESPACE}/daemonsets"), &daemon_set(nodes.len()))?;
         for pod in pods(&nodes)? {
             fleet.create(&format!("/api/v1/namespaces/{NAMESPACE}/pods"), &pod.object())?;
             let exporter = fleet.launch(world, &pod, &config)?;
@@ -129,6 +130,19 @@ impl Fleet {
         self.testbed.process.stop()?;
         Ok(())
     }
+}
+
+/// The set that the pods of `ksm-node` are of, one on each node.
+fn daemon_set(nodes: usize) -> Value {
+    let labels = json!({"app.kubernetes.io/name": "ksm-node"});
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "DaemonSet",
+        "metadata": {"namespace": NAMESPACE, "name": "ksm-node", "labels": labels},
+        "spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}},
+        "status": {"desiredNumberScheduled": nodes, "currentNumberScheduled": nodes, "numberReady": nodes,
+            "numberAvailable": nodes, "updatedNumberScheduled": nodes},
+    })
 }
 
 /// All pods of the fleet.
