@@ -70,4 +70,36 @@ fn memory_stays_a_fraction_of_the_text() {
     eprintln!("relist without a change: grown by {grown}, peak {peak}");
     assert!(grown < 64 * 1024, "a relist without a change left {grown} bytes");
     assert!(peak < 2 * 1024 * 1024, "a relist without a change took {peak} bytes");
+
+    // A shard that is to keep a third, as when a set of one is scaled to three.
+    let keep: std::collections::HashSet<_> =
+        sample.pods.iter().step_by(3).map(|pod| sample.render(pod, &mut Rendered::default())).collect();
+    let before = LIVE.load(Ordering::Relaxed);
+    let (_, _, peak) = measured(|| {
+        store.retain(|key| keep.contains(&key));
+        store.publish();
+    });
+    let left = live.saturating_sub(before.saturating_sub(LIVE.load(Ordering::Relaxed)));
+    let view = store.reader().snapshot();
+    let (packed, plain) = (view.packed_bytes(), view.unpacked_bytes());
+    drop(view);
+    eprintln!("a third kept: {left} left of {live} ({packed} packed, {plain} plain), peak {peak}");
+    assert!(left < live * 45 / 100, "a third of {live} bytes takes {left}");
+    assert!(peak < 6 * 1024 * 1024, "dropping two thirds of {live} bytes took {peak}");
+
+    // It gains what it has lost, in relists that bring some each.
+    let ((), grown, peak) = measured(|| {
+        for relist in 1..=20 {
+            let (mut list, mut rendered) = (store.relist(), Rendered::default());
+            let gained = sample.pods.iter().enumerate().filter(|(i, _)| i % 3 == 0 || i % 1000 < relist * 50);
+            for (_, pod) in gained {
+                let key = sample.render(pod, &mut rendered);
+                store.relist_apply(&mut list, key, &rendered);
+            }
+            store.replace(list);
+        }
+    });
+    eprintln!("all gained again in 20 relists: grown by {grown} to {}, peak {peak}", left + grown);
+    assert!(left + grown < live * 11 / 10, "what took {live} bytes at once takes {}", left + grown);
+    assert!(peak < grown + 6 * 1024 * 1024, "relists took {peak} at their peak, and left {grown}");
 }

@@ -10,6 +10,10 @@ use crate::resource::Rendered;
 /// How many objects a block holds at most. More pack smaller, fewer make a change to one of them cheaper.
 pub const BLOCK_OBJECTS: usize = 64;
 
+/// How much plain text a block takes before no more objects are added, so that what is done to a block at a time stays
+/// small where objects are large.
+pub(super) const BLOCK_BYTES: usize = 1024 * 1024;
+
 /// Sample text of a few objects, by family.
 #[derive(Debug)]
 pub struct Block {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::block::{BLOCK_OBJECTS, Block, ObjectText};
+use super::block::{BLOCK_BYTES, BLOCK_OBJECTS, Block, ObjectText};
 use super::objects::ObjectKey;
 use crate::resource::Rendered;
 
@@ -32,9 +32,9 @@ impl Hot {
         Self { keys: Vec::new(), objects: Vec::new(), families, bytes: 0, changed: false, block }
     }
 
-    /// Whether every slot was given to an object.
+    /// Whether no more objects are to be added.
     pub(super) fn is_full(&self) -> bool {
-        self.objects.len() >= BLOCK_OBJECTS
+        self.objects.len() >= BLOCK_OBJECTS || self.bytes >= BLOCK_BYTES
     }
 
     /// Whether nothing changed since readers were last shown it.

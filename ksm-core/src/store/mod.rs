@@ -32,10 +32,23 @@ use self::objects::{Objects, Pass};
 use self::published::Published;
 use crate::resource::Rendered;
 
-/// Changes that readers were not shown yet may take this much; with more, they are packed.
-const UNSHOWN_BYTES: usize = 8 * 1024 * 1024;
+/// How much of a set may be plain text, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// In blocks that could be sealed. So small sets, which are most, stay plain: a change to them costs a copy, and
+    /// reading them nothing else.
+    plain: usize,
+    /// Of changes that readers were not shown yet; with more, they are packed.
+    unshown: usize,
+    /// Of objects that a relist finds otherwise; further ones are packed as if they were new.
+    relisted: usize,
+}
 
-/// The same as a part of all plain text, for sets in which the figure above is little.
+impl Limits {
+    const DEFAULT: Self = Self { plain: 1024 * 1024, unshown: 8 * 1024 * 1024, relisted: 4 * 1024 * 1024 };
+}
+
+/// Changes that readers were not shown yet may be this part of all plain text, in sets in which their limit is little.
 const UNSHOWN_PART: u64 = 32;
 
 /// The objects of one list/watch, and what readers see of them.
@@ -52,7 +65,7 @@ impl Store {
     pub fn new(families: usize) -> Self {
         let objects = Objects::new(families);
         let published = Published::new(Snapshot::empty(families));
-        Self { objects, published, changed: false, threads: 1, unshown_limit: UNSHOWN_BYTES }
+        Self { objects, published, changed: false, threads: 1, unshown_limit: Limits::DEFAULT.unshown }
     }
 
     /// The same, working on up to `threads` threads when it publishes.
@@ -104,6 +117,11 @@ impl Store {
         relist.apply(&self.objects, key, rendered);
     }
 
+    /// Keeps an object of which nothing else is known in a new view as it is, if it is there.
+    pub fn relist_keep(&self, relist: &mut Relist, key: ObjectKey) {
+        relist.keep(&self.objects, key);
+    }
+
     /// Takes an object out of a new view.
     pub fn relist_delete(&self, relist: &mut Relist, key: ObjectKey) {
         relist.delete(key);
@@ -146,7 +164,8 @@ impl Store {
         let seal_all = self.is_swollen();
         let snapshot = Arc::new(self.objects.show(Pass { threads: self.threads, seal_all }));
         let bytes: u64 = snapshot.totals().iter().map(|total| total.bytes).sum();
-        self.unshown_limit = UNSHOWN_BYTES.max(usize::try_from(bytes / UNSHOWN_PART).unwrap_or(usize::MAX));
+        self.unshown_limit =
+            self.objects.limits().unshown.max(usize::try_from(bytes / UNSHOWN_PART).unwrap_or(usize::MAX));
         self.published.store(snapshot);
         self.changed = false;
     }

@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use md5::{Digest, Md5};
 
-use super::block::ObjectText;
+use super::block::{BLOCK_BYTES, ObjectText};
 use super::hot::{Hot, is_sealable};
 use super::sealed::{Sealed, Workshop, hash_families};
-use super::{BLOCK_OBJECTS, Snapshot, Totals};
+use super::{BLOCK_OBJECTS, Limits, Snapshot, Totals};
 use crate::resource::Rendered;
 use crate::view::ObjectMeta;
 
-/// Plain text that a set may hold in blocks that could be sealed. So small sets, which are most, stay plain: a change
-/// to them costs a copy, and reading them nothing else.
-const PLAIN_BYTES: usize = 1024 * 1024;
+/// A block to which nothing is added any more, with fewer objects than this and less text than that, is taken apart, and
+/// its objects are put with new ones.
+const THIN: (usize, usize) = (BLOCK_OBJECTS / 2, BLOCK_BYTES / 2);
 
-/// A block whose slots are used up with fewer objects than this is taken apart, and its objects are put with new ones.
-const THIN: usize = BLOCK_OBJECTS / 2;
+/// So many blocks are taken apart before what they held is packed again, so that little of it is plain at a time.
+const BLOCKS_APART: usize = 16;
 
 /// So many blocks to work on are worth a thread.
 const BLOCKS_A_THREAD: usize = 4;
@@ -106,6 +106,17 @@ enum Held {
     Sealed(Sealed),
 }
 
+impl Held {
+    /// Whether too little is left in it; asked of blocks to which nothing is added any more.
+    fn is_thin(&self) -> bool {
+        let (objects, bytes) = THIN;
+        match self {
+            Self::Hot(hot) => hot.len() < objects && hot.bytes() < bytes,
+            Self::Sealed(sealed) => sealed.len() < objects && sealed.plain_bytes() < bytes,
+        }
+    }
+}
+
 /// A set of objects under change.
 #[derive(Debug)]
 pub(super) struct Objects {
@@ -116,7 +127,7 @@ pub(super) struct Objects {
     /// Number of the next block.
     next: u32,
     seed: u64,
-    plain_limit: usize,
+    limits: Limits,
     /// Bytes of text and changes that came since readers were last shown something, about.
     unshown: usize,
     hashes: Vec<u64>,
@@ -132,10 +143,10 @@ pub(super) struct Pass {
 }
 
 /// What a pass does to one block.
+#[derive(Clone, Copy)]
 enum Work {
     Fold,
     Seal,
-    TakeApart(Vec<(ObjectKey, Arc<ObjectText>)>),
 }
 
 impl Objects {
@@ -148,21 +159,25 @@ impl Objects {
             families,
             next: 0,
             seed,
-            plain_limit: PLAIN_BYTES,
+            limits: Limits::DEFAULT,
             unshown: 0,
             hashes: Vec::new(),
         }
     }
 
-    /// The same with another limit on plain text, in bytes.
+    /// The same with other limits.
     #[cfg(test)]
-    pub(super) fn with_plain_limit(self, plain_limit: usize) -> Self {
-        Self { plain_limit, ..self }
+    pub(super) fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        self.limits
     }
 
     /// An empty set whose blocks can be [appended](Self::append) to this one's.
     pub(super) fn sibling(&self) -> Self {
-        Self { next: self.next, seed: self.seed, plain_limit: self.plain_limit, ..Self::new(self.families) }
+        Self { next: self.next, seed: self.seed, limits: self.limits, ..Self::new(self.families) }
     }
 
     /// Adds or replaces an object.
@@ -261,17 +276,24 @@ impl Objects {
     /// Packs what is full, quiet or not, while there is more plain text than a set may have; what readers see stays as it
     /// is.
     pub(super) fn seal_full(&mut self, shop: &mut Workshop) {
-        let mut plain = self.hot_bytes();
-        for held in self.blocks.values_mut() {
-            let Held::Hot(hot) = held else { continue };
-            if plain <= self.plain_limit {
+        let (mut plain, open) = (self.hot_bytes(), self.open());
+        for (&number, held) in &mut self.blocks {
+            if plain <= self.limits.plain {
                 break;
             }
-            if hot.is_full() && hot.is_sealable() && hot.len() >= THIN {
+            let (closed, thin) = (Some(number) != open, held.is_thin());
+            let Held::Hot(hot) = held else { continue };
+            if closed && !thin && hot.is_sealable() {
                 plain -= hot.bytes();
                 *held = Held::Sealed(Sealed::seal(hot, self.families, self.seed, shop));
             }
         }
+    }
+
+    /// The block that new objects are added to, if the last one has room.
+    fn open(&self) -> Option<u32> {
+        let (&number, held) = self.blocks.last_key_value()?;
+        matches!(held, Held::Hot(hot) if !hot.is_full()).then_some(number)
     }
 
     /// Packs what readers were not shown yet, as far as it is worth it; what they see stays as it is.
@@ -293,65 +315,67 @@ impl Objects {
 
     /// Brings the blocks in order and shows them as they are now.
     pub(super) fn show(&mut self, pass: Pass) -> Snapshot {
-        self.unshown = 0;
-        let (families, seed) = (self.families, self.seed);
-        let mut work = self.plan(pass);
-        let threads = pass.threads.min(work.len() / BLOCKS_A_THREAD).max(1);
-        let shares = Mutex::new(work.chunks_mut(BLOCKS_A_THREAD));
-        let take = || {
-            let mut shop = Workshop::default();
-            while let Some(share) = next(&shares) {
-                run(share, families, seed, &mut shop);
-            }
-        };
-        std::thread::scope(|scope| {
-            // Where no thread is to be had, this one does it all.
-            for _ in 1..threads {
-                if std::thread::Builder::new().spawn_scoped(scope, take).is_err() {
-                    break;
-                }
-            }
-            take();
-        });
-        let apart: Vec<_> = work
-            .into_iter()
-            .filter_map(|(number, _, work)| match work {
-                Work::TakeApart(objects) => Some((number, objects)),
-                Work::Fold | Work::Seal => None,
-            })
-            .collect();
-        for (number, objects) in apart {
-            self.blocks.remove(&number);
-            for (key, object) in objects {
-                self.push(key, object);
-            }
-        }
         self.blocks.retain(|_, held| match held {
             Held::Hot(hot) => hot.len() > 0,
             Held::Sealed(sealed) => sealed.len() > 0,
         });
+        self.merge_thin(pass.threads);
+        let (families, seed) = (self.families, self.seed);
+        in_parallel(pass.threads, &mut self.plan(pass), |(held, work), shop| match (&mut **held, work) {
+            (Held::Sealed(sealed), Work::Fold) => sealed.fold(shop),
+            (Held::Hot(hot), Work::Seal) => **held = Held::Sealed(Sealed::seal(hot, families, seed, shop)),
+            (Held::Hot(_), Work::Fold) | (Held::Sealed(_), Work::Seal) => {
+                unreachable!("the plan knows what each block is")
+            }
+        });
+        self.unshown = 0;
         self.snapshot()
     }
 
+    /// Takes thin blocks apart and puts their objects together in new ones.
+    fn merge_thin(&mut self, threads: usize) {
+        let open = self.open();
+        let thin = |&(&number, held): &(&u32, &Held)| {
+            let changed = match held {
+                Held::Hot(_) => true,
+                Held::Sealed(sealed) => sealed.is_waiting(),
+            };
+            changed && Some(number) != open && held.is_thin()
+        };
+        let thin: Vec<u32> = self.blocks.iter().filter(thin).map(|(&number, _)| number).collect();
+        let mut shop = Workshop::default();
+        for numbers in thin.chunks(BLOCKS_APART) {
+            let blocks = numbers.iter().map(|number| self.blocks.remove(number).expect("it was just seen"));
+            let mut blocks: Vec<(Held, Vec<_>)> = blocks.map(|held| (held, Vec::new())).collect();
+            in_parallel(threads, &mut blocks, |(held, objects), shop| {
+                *objects = match held {
+                    Held::Sealed(sealed) => sealed.unseal(shop),
+                    Held::Hot(hot) => hot.live().map(|(key, object)| (key, Arc::clone(object))).collect(),
+                };
+            });
+            for (key, object) in blocks.into_iter().flat_map(|(_, objects)| objects) {
+                self.push(key, object);
+            }
+            self.seal_full(&mut shop);
+        }
+    }
+
     /// What is to be done to which block.
-    fn plan(&mut self, pass: Pass) -> Vec<(u32, &mut Held, Work)> {
-        let (mut plain, plain_limit) = (self.hot_bytes(), self.plain_limit);
+    fn plan(&mut self, pass: Pass) -> Vec<(&mut Held, Work)> {
+        let (mut plain, open, limit) = (self.hot_bytes(), self.open(), self.limits.plain);
         let mut work = Vec::new();
         for (&number, held) in &mut self.blocks {
             let todo = match held {
-                Held::Hot(hot) if hot.len() == 0 => None,
-                Held::Hot(hot) if hot.is_full() && hot.len() < THIN => Some(Work::TakeApart(Vec::new())),
-                Held::Hot(hot) if hot.is_full() && plain > plain_limit && (hot.is_quiet() || pass.seal_all) => {
-                    let seal = hot.is_sealable();
-                    plain -= if seal { hot.bytes() } else { 0 };
-                    seal.then_some(Work::Seal)
+                Held::Hot(hot) => {
+                    let (closed, quiet) = (Some(number) != open, hot.is_quiet() || pass.seal_all);
+                    (closed && plain > limit && quiet && hot.is_sealable()).then(|| {
+                        plain -= hot.bytes();
+                        Work::Seal
+                    })
                 }
-                Held::Hot(_) => None,
-                Held::Sealed(sealed) if !sealed.is_waiting() || sealed.len() == 0 => None,
-                Held::Sealed(sealed) if sealed.len() < THIN => Some(Work::TakeApart(Vec::new())),
-                Held::Sealed(_) => Some(Work::Fold),
+                Held::Sealed(sealed) => sealed.is_waiting().then_some(Work::Fold),
             };
-            work.extend(todo.map(|todo| (number, held, todo)));
+            work.extend(todo.map(|todo| (held, todo)));
         }
         work
     }
@@ -384,11 +408,7 @@ impl Objects {
 
     fn push(&mut self, key: ObjectKey, object: Arc<ObjectText>) {
         self.unshown += object.len();
-        let open = self.blocks.last_entry().and_then(|entry| match entry.get() {
-            Held::Hot(hot) if !hot.is_full() => Some(*entry.key()),
-            Held::Hot(_) | Held::Sealed(_) => None,
-        });
-        let number = open.unwrap_or_else(|| {
+        let number = self.open().unwrap_or_else(|| {
             self.next += 1;
             self.next - 1
         });
@@ -399,23 +419,28 @@ impl Objects {
     }
 }
 
+/// Does some work to each item, on up to so many threads.
+fn in_parallel<T: Send>(threads: usize, items: &mut [T], work: impl Fn(&mut T, &mut Workshop) + Sync) {
+    let threads = threads.min(items.len() / BLOCKS_A_THREAD).max(1);
+    let shares = Mutex::new(items.chunks_mut(BLOCKS_A_THREAD));
+    let take = || {
+        let mut shop = Workshop::default();
+        while let Some(share) = next(&shares) {
+            share.iter_mut().for_each(|item| work(item, &mut shop));
+        }
+    };
+    std::thread::scope(|scope| {
+        // Where no thread is to be had, this one does it all.
+        for _ in 1..threads {
+            if std::thread::Builder::new().spawn_scoped(scope, take).is_err() {
+                break;
+            }
+        }
+        take();
+    });
+}
+
 /// The next item, for one of several threads.
 fn next<T>(items: &Mutex<impl Iterator<Item = T>>) -> Option<T> {
     items.lock().unwrap_or_else(PoisonError::into_inner).next()
-}
-
-fn run(share: &mut [(u32, &mut Held, Work)], families: usize, seed: u64, shop: &mut Workshop) {
-    for (_, held, work) in share {
-        match (&mut **held, work) {
-            (Held::Sealed(sealed), Work::Fold) => sealed.fold(shop),
-            (Held::Sealed(sealed), Work::TakeApart(objects)) => *objects = sealed.unseal(shop),
-            (Held::Hot(hot), Work::TakeApart(objects)) => {
-                *objects = hot.live().map(|(key, object)| (key, Arc::clone(object))).collect();
-            }
-            (Held::Hot(hot), Work::Seal) => **held = Held::Sealed(Sealed::seal(hot, families, seed, shop)),
-            (Held::Hot(_), Work::Fold) | (Held::Sealed(_), Work::Seal) => {
-                unreachable!("the plan knows what each block is")
-            }
-        }
-    }
 }

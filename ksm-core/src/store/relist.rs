@@ -5,12 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::block::{BLOCK_BYTES, BLOCK_OBJECTS};
 use super::objects::{ObjectKey, Objects};
 use super::sealed::Workshop;
 use crate::resource::Rendered;
-
-/// Once changed objects take more plain text than this, further ones are packed as if they were new.
-const CHANGED_BYTES: usize = 4 * 1024 * 1024;
 
 /// A list under construction. Dropping it changes nothing.
 pub struct Relist {
@@ -22,7 +20,8 @@ pub struct Relist {
     /// Objects that are new, or changed when too many had.
     fresh: Objects,
     shop: Workshop,
-    pushed: usize,
+    /// Objects and bytes of text that came since full blocks were packed.
+    pushed: (usize, usize),
     hashes: Vec<u64>,
 }
 
@@ -34,7 +33,7 @@ impl Relist {
             changed_bytes: 0,
             fresh: current.sibling(),
             shop: Workshop::default(),
-            pushed: 0,
+            pushed: (0, 0),
             hashes: Vec::new(),
         }
     }
@@ -52,7 +51,7 @@ impl Relist {
             Some(false) => {
                 self.forget_change(key);
                 self.unchanged.remove(&key);
-                if self.changed_bytes <= CHANGED_BYTES {
+                if self.changed_bytes <= current.limits().relisted {
                     self.changed_bytes += rendered.text.len();
                     self.changed.insert(key, Box::new(rendered.text_only()));
                 } else {
@@ -60,6 +59,13 @@ impl Relist {
                 }
             }
             None => self.push(key, rendered),
+        }
+    }
+
+    /// Keeps an object that is there already as it is, unless the list has it otherwise.
+    pub(super) fn keep(&mut self, current: &Objects, key: ObjectKey) {
+        if current.contains(key) && !self.changed.contains_key(&key) && !self.fresh.contains(key) {
+            self.unchanged.insert(key);
         }
     }
 
@@ -98,8 +104,9 @@ impl Relist {
 
     fn push(&mut self, key: ObjectKey, rendered: &Rendered) {
         self.fresh.apply(key, rendered);
-        self.pushed += 1;
-        if self.pushed.is_multiple_of(super::BLOCK_OBJECTS) {
+        self.pushed = (self.pushed.0 + 1, self.pushed.1 + rendered.text.len());
+        if self.pushed.0 >= BLOCK_OBJECTS || self.pushed.1 >= BLOCK_BYTES {
+            self.pushed = (0, 0);
             self.fresh.seal_full(&mut self.shop);
         }
     }

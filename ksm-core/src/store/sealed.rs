@@ -30,6 +30,8 @@ pub(super) struct Sealed {
     /// Lines in the packed text, slot after slot.
     lines: Box<[u16]>,
     live: u64,
+    /// Whether objects are gone whose lines are still in the packed text.
+    thinned: bool,
     waiting: Vec<Waiting>,
     /// Older waiting changes.
     batches: Vec<Batch>,
@@ -123,6 +125,7 @@ impl Sealed {
             hashes: hashes.into(),
             lines: lines.into(),
             live,
+            thinned: false,
             waiting: Vec::new(),
             batches: Vec::new(),
             waiting_bytes: 0,
@@ -138,8 +141,15 @@ impl Sealed {
         self.live.count_ones() as usize
     }
 
+    /// Whether readers are to be shown something else than what is packed.
     pub(super) fn is_waiting(&self) -> bool {
-        !self.waiting.is_empty() || !self.batches.is_empty()
+        self.thinned || !self.waiting.is_empty() || !self.batches.is_empty()
+    }
+
+    /// Bytes of plain text that it comes to, about: those that are packed, without the part of objects that are gone.
+    pub(super) fn plain_bytes(&self) -> usize {
+        let packed: usize = (0..self.families()).map(|family| self.block.length(family)).sum();
+        packed * self.len() / self.block.len().max(1)
     }
 
     /// Bytes that its waiting changes take, about.
@@ -186,13 +196,17 @@ impl Sealed {
     /// Notes that an object is gone.
     pub(super) fn remove(&mut self, slot: u8) {
         self.live &= !(1 << slot);
-        let gone: Vec<usize> = (0..self.families()).filter(|&family| self.hashes_of(slot)[family] != 0).collect();
+        self.thinned = true;
         self.hashes_of(slot).fill(0);
-        // Even one without any sample is to be counted out.
-        self.change(slot);
-        for family in gone {
-            self.wait(slot, family, 0, &[]);
+        if let Some(at) = self.waiting.iter().position(|waiting| waiting.slot == slot) {
+            let waiting = self.waiting.swap_remove(at);
+            self.waiting_bytes -= waiting.families.iter().map(WaitingFamily::bytes).sum::<usize>();
         }
+    }
+
+    /// Whether the slot has an object.
+    fn is_live(&self, slot: usize) -> bool {
+        self.live & 1 << slot != 0
     }
 
     fn change(&mut self, slot: u8) -> &mut Waiting {
@@ -259,7 +273,9 @@ impl Sealed {
             for change in &batch.changes {
                 let text;
                 (text, rest) = rest.split_at(change.length as usize);
-                self.wait(change.slot, usize::from(change.family), change.lines, text);
+                if self.is_live(change.slot.into()) {
+                    self.wait(change.slot, usize::from(change.family), change.lines, text);
+                }
             }
         }
         for of in newer {
@@ -280,7 +296,7 @@ impl Sealed {
         for family in 0..families {
             // The text each slot is to have, if it changes.
             let mut changes: [Option<&WaitingFamily>; 64] = [None; 64];
-            let mut any = false;
+            let mut any = (0..slots).any(|slot| !self.is_live(slot) && lines[slot * families + family] > 0);
             for waiting in &self.waiting {
                 if let Ok(at) = waiting.families.binary_search_by_key(&family, |change| usize::from(change.family)) {
                     changes[usize::from(waiting.slot)] = Some(&waiting.families[at]);
@@ -304,6 +320,7 @@ impl Sealed {
                         shop.new.extend_from_slice(&change.text);
                         *count = change.lines;
                     }
+                    None if !self.is_live(slot) => *count = 0,
                     None => shop.new.extend_from_slice(&shop.old[starts[slot]..starts[slot + 1]]),
                 }
                 samples += u32::from(*count);
@@ -312,8 +329,7 @@ impl Sealed {
         }
         self.lines = lines;
         self.block = Arc::new(Block::packed_of(self.len(), shop.packer.finish()));
-        self.waiting = Vec::new();
-        self.waiting_bytes = 0;
+        (self.waiting, self.waiting_bytes, self.thinned) = (Vec::new(), 0, false);
     }
 
     /// Takes it apart: its objects as they are to be, waiting changes included.
@@ -326,7 +342,7 @@ impl Sealed {
             shop.old.resize(self.block.packed().length(family), 0);
             self.block.packed().read(family, &mut shop.reader, &mut shop.old);
             slot_starts(&shop.old, (0..slots).map(|slot| self.lines[slot * families + family]), &mut starts);
-            for (slot, out) in rendered.iter_mut().enumerate() {
+            for (slot, out) in rendered.iter_mut().enumerate().filter(|&(slot, _)| self.is_live(slot)) {
                 let waiting = self.waiting.iter().find(|waiting| usize::from(waiting.slot) == slot);
                 let change = waiting.and_then(|waiting| {
                     let at = waiting.families.binary_search_by_key(&family, |change| usize::from(change.family));
@@ -341,8 +357,8 @@ impl Sealed {
                 out.samples.push(u32::from(lines));
             }
         }
-        let live = |slot: &usize| self.live & 1 << slot != 0;
-        (0..slots).filter(live).map(|slot| (self.keys[slot], Arc::new(ObjectText::new(&rendered[slot])))).collect()
+        let live = (0..slots).filter(|&slot| self.is_live(slot));
+        live.map(|slot| (self.keys[slot], Arc::new(ObjectText::new(&rendered[slot])))).collect()
     }
 }
 
