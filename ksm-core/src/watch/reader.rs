@@ -21,8 +21,16 @@ use crate::view::{DecodeError, Encoding};
 /// Objects that fail are named in warnings up to this many a list or watch, then only counted.
 const NAMED_FAILURES: u32 = 10;
 
-/// Where decoded objects go: a list under construction, or the store.
-pub(super) type Sink<'a> = dyn FnMut(ObjectKey, &Rendered) + 'a;
+/// Where objects go: a list under construction, or the store.
+pub(super) type Sink<'a> = dyn FnMut(ObjectKey, Read<'_>) + 'a;
+
+/// What became of an object.
+pub(super) enum Read<'a> {
+    /// Its text.
+    Text(&'a Rendered),
+    /// It is there and does not decode: what was served of it stays.
+    Unreadable,
+}
 
 /// Turns encoded objects into text.
 pub(super) struct ObjectReader {
@@ -82,7 +90,7 @@ impl ObjectReader {
         .unwrap_or_else(|_| Err(DecodeError::new("a generator panicked")));
         match (rendered, identity) {
             (Ok(true), Some((key, version))) => {
-                sink(key, &self.rendered);
+                sink(key, Read::Text(&self.rendered));
                 Ok(Some(version))
             }
             (Ok(_), Some((_, version))) => {
@@ -94,17 +102,22 @@ impl ObjectReader {
                 Ok(Some(version))
             }
             (Ok(_), None) => Err(WatchError::NoMetadata),
-            (Err(error), _) => Ok(self.failed(&error, encoding, bytes)),
+            (Err(error), _) => Ok(self.failed(&error, sink, encoding, bytes)),
         }
     }
 
-    fn failed(&mut self, error: &DecodeError, encoding: Encoding, bytes: &[u8]) -> Option<String> {
+    fn failed(&mut self, error: &DecodeError, sink: &mut Sink<'_>, encoding: Encoding, bytes: &[u8]) -> Option<String> {
         self.progress.object_errors.add(1);
         self.failures += 1;
         let meta = decode_meta(encoding, bytes).ok();
         if self.failures <= NAMED_FAILURES {
             let (namespace, name) = meta.as_ref().map_or(("", ""), |meta| (&meta.namespace, &meta.name));
             warn!(namespace, name, %error, "object skipped, it does not decode");
+        }
+        if let Some(meta) = &meta
+            && self.share.owns(&meta.uid)
+        {
+            sink(ObjectKey::new(meta), Read::Unreadable);
         }
         meta.map(|meta| meta.resource_version).filter(|version| !version.is_empty())
     }

@@ -26,14 +26,13 @@ use tracing::{debug, info, trace, warn};
 use super::backoff::Backoff;
 use super::error::WatchError;
 use super::progress::{Phase, Progress};
-use super::reader::ObjectReader;
+use super::reader::{ObjectReader, Read};
 use super::request::Target;
 use super::shares::{Follower, Taker};
 use super::stream::{Answer, Item, WATCH_IDLE, WatchStream};
 use super::wire::{Event, EventKind, decode_meta};
 use super::{Outage, Watch};
 use crate::chain::chain;
-use crate::resource::Rendered;
 use crate::shard::Share;
 use crate::store::{ObjectKey, Relist, Store};
 use crate::view::{Encoding, ObjectMeta};
@@ -440,8 +439,10 @@ impl Session {
                 }
                 EventKind::Added | EventKind::Modified => {
                     let store = &mut self.store;
-                    let mut apply = |key, rendered: &Rendered| {
-                        store.apply(key, rendered);
+                    let mut apply = |key, read: Read<'_>| {
+                        if let Read::Text(rendered) = read {
+                            store.apply(key, rendered);
+                        }
                     };
                     if let Some(object_version) = self.reader.added(&mut apply, encoding, &object)? {
                         *version = object_version;

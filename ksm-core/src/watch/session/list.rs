@@ -7,12 +7,11 @@ use tracing::debug;
 
 use super::{Listed, Session, identity, watch_seconds};
 use crate::chain::chain;
-use crate::resource::Rendered;
 use crate::shard::Share;
 use crate::store::ObjectKey;
 use crate::watch::error::WatchError;
 use crate::watch::progress::{Filtering, Phase};
-use crate::watch::reader::{page_of, read_page};
+use crate::watch::reader::{Read, page_of, read_page};
 use crate::watch::request::{INITIAL_EVENTS_END, Page, Target};
 use crate::watch::stream::{Answer, Item, LIST_IDLE, WATCH_IDLE, WatchStream};
 use crate::watch::wire::{Event, EventKind, decode_meta};
@@ -100,7 +99,10 @@ impl Session {
                     let Some(left) = room.checked_sub(1) else { return Ok(()) };
                     *room = left;
                 }
-                let mut apply = |key, rendered: &Rendered| store.relist_apply(&mut relist, key, rendered);
+                let mut apply = |key, read: Read<'_>| match read {
+                    Read::Text(rendered) => store.relist_apply(&mut relist, key, rendered),
+                    Read::Unreadable => store.relist_keep(&mut relist, key),
+                };
                 reader.added(&mut apply, encoding, bytes).map(drop)
             })
             .await?;
@@ -154,7 +156,10 @@ impl Session {
                 Event::Object { kind, object } => {
                     changing |= kind == EventKind::Modified;
                     let store = &self.store;
-                    let mut apply = |key, rendered: &Rendered| store.relist_apply(&mut relist, key, rendered);
+                    let mut apply = |key, read: Read<'_>| match read {
+                        Read::Text(rendered) => store.relist_apply(&mut relist, key, rendered),
+                        Read::Unreadable => store.relist_keep(&mut relist, key),
+                    };
                     self.reader.added(&mut apply, encoding, &object)?;
                     if !changing {
                         last_object = Instant::now();
