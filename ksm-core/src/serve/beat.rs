@@ -1,9 +1,10 @@
 //! Learns when scrapes come, so that the work for one is done shortly before it.
 //!
-//! A Prometheus server scrapes a target on a fixed beat, so the time between two scrapes of the same thing from the
-//! same address says when the next is due. A wrong guess costs one pass too many or a scrape that waits for its pass.
+//! A Prometheus server scrapes a target on a fixed beat, so the times of scrapes of the same thing from the same address
+//! say when the next is due; several servers behind one address have a beat together, of as many scrapes. A wrong guess
+//! costs one pass too many or a scrape that waits for its pass.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -24,6 +25,12 @@ const LONGEST: Duration = Duration::from_secs(300);
 /// Scrapers remembered at most.
 const SCRAPERS: usize = 32;
 
+/// Servers behind one address that are told apart, at most.
+const SERVERS: usize = 4;
+
+/// A beat may be off by this part of itself.
+const UNSTEADINESS: u32 = 20;
+
 /// Who scrapes what: an address, and path with query.
 type Scraper = (IpAddr, String);
 
@@ -34,26 +41,53 @@ pub(super) struct Beat {
     changed: Notify,
 }
 
-#[derive(Clone, Copy)]
 struct Rhythm {
-    last: Instant,
+    /// When scrapes came, the last one first.
+    times: VecDeque<Instant>,
     due: Option<Instant>,
     coding: Coding,
+}
+
+impl Rhythm {
+    /// Notes a scrape, and when it follows that the next is due.
+    fn note(&mut self, coding: Coding, now: Instant) {
+        self.coding = coding;
+        self.times.truncate(2 * SERVERS);
+        self.times.push_front(now);
+        let servers = (1..=SERVERS).find(|&servers| self.is_beat_of(servers)).unwrap_or(1);
+        self.due = self.times.get(servers).and_then(|&before| {
+            let beat = now - before;
+            (SHORTEST..=LONGEST).contains(&beat).then(|| self.times[servers - 1] + beat)
+        });
+    }
+
+    /// Whether each of the last scrapes came as long after the one that many before it.
+    fn is_beat_of(&self, servers: usize) -> bool {
+        let Some(&first) = self.times.get(2 * servers) else { return false };
+        let beat = (self.times[0] - first) / 2;
+        (0..=servers).all(|i| {
+            let time = self.times[i] - self.times[i + servers];
+            time.abs_diff(beat) <= beat / UNSTEADINESS
+        })
+    }
+
+    fn last(&self) -> Instant {
+        self.times[0]
+    }
 }
 
 impl Beat {
     /// Notes a scrape.
     pub(super) fn note(&self, scraper: Scraper, coding: Coding, now: Instant) {
         let mut scrapers = self.lock();
-        let before = scrapers.get(&scraper).map(|rhythm| now.duration_since(rhythm.last));
-        let due = before.filter(|beat| (SHORTEST..=LONGEST).contains(beat)).map(|beat| now + beat);
-        if scrapers.len() >= SCRAPERS && before.is_none() {
-            scrapers.retain(|_, rhythm| now.duration_since(rhythm.last) <= LONGEST);
+        if scrapers.len() >= SCRAPERS && !scrapers.contains_key(&scraper) {
+            scrapers.retain(|_, rhythm| now.duration_since(rhythm.last()) <= LONGEST);
             if scrapers.len() >= SCRAPERS {
                 return;
             }
         }
-        scrapers.insert(scraper, Rhythm { last: now, due, coding });
+        let new = || Rhythm { times: VecDeque::with_capacity(2 * SERVERS + 1), due: None, coding };
+        scrapers.entry(scraper).or_insert_with(new).note(coding, now);
         drop(scrapers);
         self.changed.notify_one();
     }
@@ -140,6 +174,29 @@ mod tests {
         assert_eq!(start.elapsed(), Duration::from_secs(30) - LEAD);
         assert_eq!(beat.due().await, Coding::Gzip);
         assert_eq!(start.elapsed(), Duration::from_secs(35) - LEAD);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn servers_behind_one_address_are_told_apart() {
+        let (beat, start) = (Beat::default(), Instant::now());
+        let at = |milliseconds: u64| start + Duration::from_millis(milliseconds);
+        // One each 15 s, another each 15 s five later, both a little unsteady.
+        let scrapes = [0, 5000, 15_010, 20_000, 29_990, 35_005, 45_000];
+        for (scrape, time) in scrapes.iter().enumerate() {
+            beat.note(scraper(""), Coding::Gzip, at(*time));
+            let due = beat.next().map(|(_, due, _)| due.duration_since(start).as_millis());
+            match scrape {
+                4 => assert_eq!(due, Some(34_980), "the second one's third"),
+                5 => assert_eq!(due, Some(44_995), "the first one's fourth"),
+                6 => assert_eq!(due, Some(50_015), "the second one's fourth"),
+                _ => {}
+            }
+        }
+        // One of the two stops: soon it is the beat of one.
+        for time in [60_000, 75_000] {
+            beat.note(scraper(""), Coding::Gzip, at(time));
+        }
+        assert_eq!(beat.next().map(|(_, due, _)| due), Some(at(90_000)));
     }
 
     #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::exposition::Exposition;
 
-/// Chunks of one exposition that are made at the same time, at most.
+/// Chunks of one exposition that are made at the same time, at most: few enough for their memory not to count.
 const MOST_AHEAD: usize = 8;
 
 /// What to do when a body was sent or given up.
@@ -43,29 +43,37 @@ struct Ahead {
     exposition: Exposition,
     /// Chunks in the making, the next one first.
     running: VecDeque<JoinHandle<Bytes>>,
+    /// How many may be, from 1 to one for each processor: more for a client that waits for them, fewer for one that
+    /// does not.
+    ahead: usize,
 }
 
 impl Ahead {
     fn new(exposition: Exposition) -> Self {
-        Self { remaining: exposition.remaining(), exposition, running: VecDeque::new() }
+        Self { remaining: exposition.remaining(), exposition, running: VecDeque::new(), ahead: 2.min(most_ahead()) }
     }
 
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Bytes>> {
-        while self.running.len() < chunks_ahead()
+        while self.running.len() < self.ahead
             && let Some(span) = self.exposition.next_span()
         {
             self.running.push_back(spawn_blocking(|| span.into_chunk()));
         }
         let Some(next) = self.running.front_mut() else { return Poll::Ready(Ok(Bytes::new())) };
-        let chunk = ready!(Pin::new(next).poll(cx)).map_err(io::Error::other)?;
+        let polled = Pin::new(next).poll(cx);
+        self.ahead = match polled {
+            Poll::Pending => self.ahead + 1,
+            Poll::Ready(_) => self.ahead - 1,
+        }
+        .clamp(1, most_ahead());
+        let chunk = ready!(polled).map_err(io::Error::other)?;
         self.running.pop_front();
         self.remaining -= chunk.len() as u64;
         Poll::Ready(Ok(chunk))
     }
 }
 
-/// How many chunks are made at the same time: one for each processor, few enough for their memory not to count.
-fn chunks_ahead() -> usize {
+fn most_ahead() -> usize {
     static AHEAD: LazyLock<usize> =
         LazyLock::new(|| std::thread::available_parallelism().map_or(1, NonZero::get).clamp(1, MOST_AHEAD));
     *AHEAD

@@ -5,6 +5,7 @@
 
 mod beat;
 mod body;
+mod crowd;
 mod exposition;
 mod guard;
 mod landing;

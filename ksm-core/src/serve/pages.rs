@@ -11,6 +11,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode};
 use hyper::body::Incoming;
 
 use super::beat::Beat;
+use super::crowd::{Crowd, Cut};
 use super::exposition::{Coding, Exposition};
 use super::query::Selection;
 use super::{Body, Client, Handler, landing, negotiate};
@@ -39,6 +40,7 @@ pub struct MetricsPages {
     /// Where scrapes are timed.
     telemetry: Arc<Telemetry>,
     beat: Arc<Beat>,
+    crowd: Arc<Crowd>,
 }
 
 /// The pages of the telemetry port.
@@ -67,7 +69,7 @@ impl Handler for MetricsPages {
 impl MetricsPages {
     /// Pages of what is in `live`.
     pub fn new(live: Arc<Live>, telemetry: Arc<Telemetry>) -> Self {
-        Self { live, telemetry, beat: Arc::default() }
+        Self { live, telemetry, beat: Arc::default(), crowd: Arc::default() }
     }
 
     /// Does the work for scrapes ahead of them, once it knows when they come; ends only by being dropped.
@@ -90,11 +92,15 @@ impl MetricsPages {
             self.beat.note((address.ip(), request.uri().to_string()), coding, now);
         }
         served.catalogue.refresh(TOLERANCE).await;
+        let place = self.crowd.enter(request.extensions().get::<Cut>().cloned().unwrap_or_default());
         let exposition = exposition(&served.catalogue, selection, format, coding).await;
         let telemetry = Arc::clone(&self.telemetry);
         let method = request.method().clone();
-        let timed = Box::new(move || telemetry.observe_request(&method, started.elapsed()));
-        let body = Body::exposition(exposition).on_end(timed);
+        let ended = Box::new(move || {
+            telemetry.observe_request(&method, started.elapsed());
+            drop(place);
+        });
+        let body = Body::exposition(exposition).on_end(ended);
         let mut response = response(StatusCode::OK, format.content_type(), body);
         if served.gzip {
             response.headers_mut().insert(VARY, HeaderValue::from_static("Accept, Accept-Encoding"));

@@ -24,6 +24,7 @@ use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, error, warn};
 
+use super::crowd::Cut;
 use super::pace::{Limits, Pace, Paced};
 use super::{Body, Guard};
 use crate::options::Address;
@@ -203,7 +204,7 @@ async fn open(
     }
 }
 
-/// Serves one connection until the client or a limit ends it, or, once `stop` is true, until its response is sent.
+/// Serves one connection until the client or a limit ends it, its response is one too many, or, once `stop` is true, until its response is sent.
 /// While `full` is true, a connection between two requests makes room for others.
 async fn connection(
     stream: Box<dyn Stream>,
@@ -214,12 +215,13 @@ async fn connection(
     mut stop: watch::Receiver<bool>,
     full: watch::Receiver<bool>,
 ) {
-    let pace = Pace::new(limits);
+    let (pace, cut) = (Pace::new(limits), Cut::default());
     let io = TokioIo::new(Paced { io: stream, pace: pace.clone() });
     let service = service_fn(|mut request: Request<Incoming>| {
         pace.start_response();
         let (handler, guard, ended) = (Arc::clone(&handler), Arc::clone(&guard), pace.clone());
         request.extensions_mut().insert(client);
+        request.extensions_mut().insert(cut.clone());
         async move {
             let refusal = guard.refusal(request.uri().path(), request.headers(), client.certified).await;
             let mut response = match refusal {
@@ -239,6 +241,7 @@ async fn connection(
     let mut connection = pin!(builder.serve_connection(io, service));
     let mut sleep = pace.sleep();
     let mut stopped = pin!(async move { drop(stop.wait_for(|stop| *stop).await) });
+    let mut cut_off = pin!(cut.wanted());
     let mut makes_room = pin!(idle_while_full(pace.clone(), full));
     let mut stopping = false;
     poll_fn(|cx| {
@@ -254,6 +257,10 @@ async fn connection(
         }
         if makes_room.as_mut().poll(cx).is_ready() {
             debug!("connection closed, it was idle and others wait");
+            return Poll::Ready(());
+        }
+        if cut_off.as_mut().poll(cx).is_ready() {
+            debug!("connection cut, its response was the oldest of too many");
             return Poll::Ready(());
         }
         let overdue = pace.poll_overdue(&mut sleep, cx);
