@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args};
 
-use super::reshard::{Overlap, grace};
+use super::reshard::{Overlap, up_to_an_hour};
 use super::{CustomResourceArgs, InertArgs, Part, Settings, UsageError, duration};
 use crate::autoshard::{self, Autoshard};
 use crate::shard::{Scheme, Shard};
@@ -125,6 +125,11 @@ pub struct ServingArgs {
     /// How long the header of a request may take to arrive, 0 for as long as the request [default: 5s]
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     pub server_read_header_timeout: Option<Duration>,
+
+    /// For how long to go on serving when told to stop, not ready any more, so that whoever scrapes learns of it before
+    /// a scrape fails; a second signal ends it at once [default: 0s]
+    #[arg(long, value_name = "DURATION", value_parser = up_to_an_hour)]
+    pub shutdown_delay: Option<Duration>,
 }
 
 /// Who may read, and over what.
@@ -251,7 +256,7 @@ pub struct ShardArgs {
 
     /// For how long all shards must have been ready before what was given away is dropped; more than the time between
     /// scrapes and than an unready pod takes to be noticed [default: 30s]
-    #[arg(long, value_name = "DURATION", value_parser = grace)]
+    #[arg(long, value_name = "DURATION", value_parser = up_to_an_hour)]
     pub reshard_grace: Option<Duration>,
 
     /// Serve pods of this node only

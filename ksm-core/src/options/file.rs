@@ -9,7 +9,7 @@ use super::UsageError;
 use super::yaml::Yaml;
 
 /// Keys, and the flags they stand for.
-const KEYS: [(&str, &str); 57] = [
+const KEYS: &[(&str, &str)] = &[
     ("add_dir_header", "add_dir_header"),
     ("alsologtostderr", "alsologtostderr"),
     ("alsologtostderrthreshold", "alsologtostderrthreshold"),
@@ -56,6 +56,7 @@ const KEYS: [(&str, &str); 57] = [
     ("server_write_timeout", "server-write-timeout"),
     ("shard", "shard"),
     ("shard_by", "shard-by"),
+    ("shutdown_delay", "shutdown-delay"),
     ("skip_headers", "skip_headers"),
     ("skip_log_headers", "skip_log_headers"),
     ("stderrthreshold", "stderrthreshold"),

@@ -1,4 +1,4 @@
-//! Values of the options about resharding.
+//! Values of the options about resharding and stopping.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -29,7 +29,7 @@ impl FromStr for Overlap {
 }
 
 /// A duration such as `30s` or `1m30s`; at most an hour, so that a slip of the pen shows.
-pub(super) fn grace(text: &str) -> Result<Duration, String> {
+pub(super) fn up_to_an_hour(text: &str) -> Result<Duration, String> {
     let grace = duration::parse(text)?;
     if grace <= Duration::from_secs(3600) { Ok(grace) } else { Err("expected a duration of at most 1h".to_owned()) }
 }
@@ -40,11 +40,11 @@ mod tests {
 
     #[test]
     fn durations_have_units_and_limits() {
-        assert_eq!(grace("30s"), Ok(Duration::from_secs(30)));
-        assert_eq!(grace("1m30s"), Ok(Duration::from_secs(90)));
-        assert_eq!(grace("0s"), Ok(Duration::ZERO));
+        assert_eq!(up_to_an_hour("30s"), Ok(Duration::from_secs(30)));
+        assert_eq!(up_to_an_hour("1m30s"), Ok(Duration::from_secs(90)));
+        assert_eq!(up_to_an_hour("0s"), Ok(Duration::ZERO));
         for wrong in ["", "30", "2h", "1d", "s"] {
-            assert!(grace(wrong).is_err(), "{wrong}");
+            assert!(up_to_an_hour(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -41,6 +41,8 @@ pub struct Settings {
     pub object_limit: Option<usize>,
     /// How long clients may take.
     pub timeouts: Timeouts,
+    /// How long to go on serving when told to stop.
+    pub shutdown_delay: Duration,
     /// A web configuration file, for TLS and passwords.
     pub web_file: Option<PathBuf>,
     /// The API server is asked whether a client may read.
@@ -205,6 +207,7 @@ impl Settings {
             excluded_namespaces,
             object_limit,
             timeouts: Timeouts::resolve(&args.serving),
+            shutdown_delay: args.serving.shutdown_delay.unwrap_or_default(),
             web_file: args.guard.tls_config.clone().filter(|path| !path.is_empty()).map(PathBuf::from),
             auth_filter: args.guard.auth_filter.unwrap_or(false),
             enable_gzip_encoding: args.serving.enable_gzip_encoding.unwrap_or(false),

@@ -153,6 +153,7 @@ pub(super) mod tests {
             excluded_namespaces: Vec::new(),
             object_limit: None,
             timeouts: Timeouts::DEFAULT,
+            shutdown_delay: Duration::ZERO,
             web_file: None,
             auth_filter: false,
             enable_gzip_encoding: false,

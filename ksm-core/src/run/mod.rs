@@ -46,6 +46,10 @@ use crate::telemetry::{Files, Telemetry};
 /// How often a new configuration's lists are looked at until they are complete.
 const READINESS_PAUSE: Duration = Duration::from_millis(50);
 
+/// How long a thread for work that blocks is kept without any, more than any interval of scrapes. As long as there is one,
+/// a system that refuses another only makes work wait; without any, tokio can but panic.
+const SPARE_THREAD: Duration = Duration::from_secs(600);
+
 /// How a program runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
@@ -94,7 +98,11 @@ fn serve(build: Build, configuration: Configuration, manner: Manner) -> Result<(
         Threads::One => tokio::runtime::Builder::new_current_thread(),
         Threads::Many => tokio::runtime::Builder::new_multi_thread(),
     };
-    let runtime = builder.enable_all().build().map_err(Failure::Runtime)?;
+    let runtime = builder.enable_all().thread_keep_alive(SPARE_THREAD).build().map_err(Failure::Runtime)?;
+    if manner.threads == Threads::Many {
+        // The first one while nothing is at stake.
+        runtime.spawn_blocking(|| ());
+    }
     let ended = runtime.block_on(run(build, configuration, manner, verbosity));
     // What still runs on other threads (a name look-up, say) is not waited for.
     runtime.shutdown_background();
@@ -136,6 +144,7 @@ async fn run(
         "started"
     );
 
+    let mut shutdown_delay = settings.shutdown_delay;
     let mut current = Deployment::start(build, settings, threads, client, sharding);
     let mut next: Option<Pending> = None;
     let live = Arc::new(Live::new(Arc::clone(&current.served)));
@@ -177,6 +186,7 @@ async fn run(
                         live.store(Arc::clone(&deployment.served));
                         guard.set_client(change.client.clone());
                         verbosity.set(change.settings.verbosity);
+                        shutdown_delay = change.settings.shutdown_delay;
                         if Arc::ptr_eq(&current.sharding, &deployment.sharding) {
                             deployment.sharding.take_up(&change.settings, &change.client);
                         }
@@ -194,7 +204,7 @@ async fn run(
         }
     }
     tokio::select! {
-        () = current.sharding.linger() => {}
+        () = current.sharding.linger(shutdown_delay) => {}
         () = signals.received() => {}
     }
     info!("stopping, responses in progress may finish");

@@ -4,6 +4,7 @@
 //! early; another grace or client counts from when the configuration is in use.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -82,11 +83,14 @@ impl Sharding {
         }
     }
 
-    /// Waits as long as a process that is told to stop is to go on.
-    pub(super) async fn linger(&self) {
+    /// Waits as long as a process that is told to stop is to go on, at least `delay`; it is not ready from now on.
+    pub(super) async fn linger(&self, delay: Duration) {
+        self.shares.update(|status| status.stopping = true);
+        let delayed = tokio::time::sleep(delay);
         if self.means.borrow().overlap.is_some() {
             autoshard::linger(&self.shares).await;
         }
+        delayed.await;
     }
 }
 
@@ -104,8 +108,6 @@ impl Drop for Sharding {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::options::{Part, SharedArgs};
     use crate::shard::Scheme;
@@ -138,6 +140,19 @@ mod tests {
         carried.take_up(&next, &client);
         assert_eq!(sharding.means.borrow().overlap, long);
         assert!(!Arc::ptr_eq(&sharding, &sharding.carry_on(&settings("ksm-1", long), &client)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_told_to_stop_goes_on_for_the_delay_and_is_not_ready() {
+        let mut given = settings("ksm-0", None);
+        given.autoshard = None;
+        let sharding = Sharding::start(&given, &client());
+        let started = tokio::time::Instant::now();
+        let mut linger = std::pin::pin!(sharding.linger(Duration::from_secs(15)));
+        assert!(tokio::time::timeout(Duration::from_secs(14), &mut linger).await.is_err());
+        assert!(sharding.shares().status().stopping);
+        linger.await;
+        assert_eq!(started.elapsed(), Duration::from_secs(15));
     }
 
     #[tokio::test]
