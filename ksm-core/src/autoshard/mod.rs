@@ -83,8 +83,8 @@ impl Autoshard {
 }
 
 /// Lets a process that is told to stop go on serving as long as its objects may have no other owner: until its set has
-/// been at rest for the grace after it was scaled, with all other pods ready that it has a place for. From now on it is not ready, so that the other shards wait for its
-/// successor and not for itself.
+/// been at rest for the grace after it was scaled, with all other pods ready that it has a place for. From now on it is
+/// not ready, so that the other shards wait for its successor and not for itself.
 pub async fn linger(shares: &Shares) {
     shares.update(|status| status.stopping = true);
     if shares.status().place.is_none() {

@@ -269,6 +269,8 @@ impl Simulation {
                 pod.condemned.get_or_insert(known_from);
             } else if let Some(known_from) = pod.condemned.take() {
                 pod.restarts |= self.second < known_from;
+                // The set has a place again for who is on its way out, in the way of its own successor.
+                pod.drained |= pod.stopping.is_some();
             }
         }
         if self.replicas == 0 {
