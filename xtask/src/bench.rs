@@ -24,17 +24,20 @@ mod subject;
 mod usage;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ksm_core::resources;
 
 pub use self::plan::Section;
 
 use self::machine::Machine;
 use self::plan::Plan;
-use self::results::Results;
+use self::results::{Binary, Results};
 use self::server::{Sample, Server};
 use self::sizes::Wanted;
 use self::subject::Programs;
@@ -112,11 +115,7 @@ impl Bench {
             self.results.node = self.outcome("node", node)?.unwrap_or_default();
         }
         if self.plan.has(Section::Binaries) {
-            let size = |(name, path): (&str, &Path)| {
-                let file = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
-                Ok((name.to_owned(), file.len()))
-            };
-            let binaries = self.programs.all().map(size).collect::<Result<Vec<_>>>();
+            let binaries = self.programs.all().map(binary_size).collect::<Result<Vec<_>>>();
             self.results.binaries = self.outcome("binaries", binaries)?.unwrap_or_default();
         }
         Ok(())
@@ -184,6 +183,13 @@ impl Bench {
     }
 }
 
+fn binary_size((name, path): (&str, &Path)) -> Result<Binary> {
+    let content = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    let packed = packed.write_all(&content).and_then(|()| packed.finish()).context("cannot pack in memory")?;
+    Ok(Binary { name: name.to_owned(), bytes: content.len() as u64, packed: packed.len() as u64 })
+}
+
 /// Every resource that is served unless it is turned off, as the value of `--resources`.
 fn all_resources() -> String {
     let descriptors = resources::all().iter().map(|resource| resource.descriptor());
@@ -200,15 +206,15 @@ fn output_folder(arguments: &BenchArgs) -> Option<PathBuf> {
 /// What an earlier run has left in the folder.
 ///
 /// # Errors
-/// There is none, or it is of another machine or reference, so that figures would not belong together.
+/// There is none, or it is of another machine, revision or reference, so that figures would not belong together.
 fn earlier(results: &Results, folder: &Path) -> Result<Results> {
     let path = folder.join("benchmarks.json");
     let text = fs::read_to_string(&path).with_context(|| format!("--add: cannot read {}", path.display()))?;
     let earlier: Results = serde_json::from_str(&text).with_context(|| format!("--add: {}", path.display()))?;
-    let of = |it: &Machine| (it.processor.clone(), it.cores, it.reference.clone(), it.server.clone());
+    let of = |it: &Machine| (it.processor.clone(), it.cores, it.ours.clone(), it.reference.clone(), it.server.clone());
     ensure!(
         of(&earlier.machine) == of(&results.machine),
-        "--add: {} is of another machine or reference: run everything anew",
+        "--add: {} is of another machine, revision or reference: run everything anew",
         path.display()
     );
     Ok(earlier)

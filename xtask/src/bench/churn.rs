@@ -25,7 +25,7 @@ const RATES: [u32; 3] = [10, 200, 1000];
 const PODS_PART: f64 = 0.1 + 0.8 * 7.0 / 11.0;
 
 /// How often the age of data is measured.
-const AGES: u32 = 4;
+const AGES: u32 = 12;
 
 /// A change that does not show for so long is lost.
 const AGE_LIMIT: Duration = Duration::from_secs(30);
@@ -69,17 +69,19 @@ fn measure(programs: &Programs, server: &Server, plan: &Plan, side: Side, progre
 
     progress.note("slow scrapes");
     let interval = plan.interval();
+    // Who prepares for scrapes has to learn when they come, on either side of what is measured.
+    scrape_every(&subject, interval, 2 * interval)?;
     let begun = Used::now(&subject, server, side)?;
     let slow = scrape_every(&subject, interval, plan.span())?;
     let used = Used::now(&subject, server, side)?.since(&begun);
     progress.note("fast scrapes");
-    let fast = scrape_every(&subject, Duration::from_secs(1), plan.span() / 3)?;
+    let fast = scrape_every(&subject, Duration::from_secs(1), plan.span())?;
     let memory = subject.memory()?;
     progress.note("age of data");
     let mut age_seconds = 0.0_f64;
     for trial in 0..AGES {
         // Not in step with anything that happens once a second.
-        settle(Duration::from_millis(300 + 370 * u64::from(trial)))?;
+        settle(Duration::from_millis(300 + 370 * u64::from(trial % 4)))?;
         age_seconds = age_seconds.max(age(&subject, server, &format!("{}-{trial}", side.label()))?);
     }
     subject.ensure_running()?;

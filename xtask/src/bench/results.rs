@@ -26,8 +26,19 @@ pub struct Results {
     pub node: Vec<NodeResult>,
     /// What shards read.
     pub shards: Option<ShardsResult>,
-    /// Sizes of binaries in bytes, by name.
-    pub binaries: Vec<(String, u64)>,
+    /// Sizes of binaries.
+    pub binaries: Vec<Binary>,
+}
+
+/// How large a binary is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Binary {
+    /// Its name.
+    pub name: String,
+    /// Bytes.
+    pub bytes: u64,
+    /// Bytes of it as gzip, which is what there is to an image but for the roots of certificates.
+    pub packed: u64,
 }
 
 impl Results {
@@ -58,7 +69,7 @@ impl Results {
 
     /// The size of a binary.
     pub fn binary(&self, name: &str) -> Option<u64> {
-        self.binaries.iter().find(|(binary, _)| binary == name).map(|(_, bytes)| *bytes)
+        self.binaries.iter().find(|binary| binary.name == name).map(|binary| binary.bytes)
     }
 }
 
@@ -242,7 +253,7 @@ mod tests {
 
     #[test]
     fn what_a_run_has_not_measured_is_taken_over_and_what_it_has_is_not() {
-        let binaries = |bytes| vec![("ksm-node".to_owned(), bytes)];
+        let binaries = |bytes| vec![Binary { name: "ksm-node".to_owned(), bytes, packed: bytes / 3 }];
         let earlier =
             Results { sizes: vec![size(1000, 3), size(50_000, 3)], binaries: binaries(1), ..Results::default() };
         let mut results = Results { sizes: vec![size(10_000, 1), size(1000, 1)], ..Results::default() };
