@@ -6,13 +6,15 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use ksm_core::family::Plan;
-use ksm_core::resource::AnyResource;
+use ksm_core::family::{FamilyInfo, Plan};
+use ksm_core::resource::{AnyResource, Descriptor, Rendered};
 use ksm_core::resources;
 use ksm_core::shard::{Scheme, Shard};
 use ksm_core::store::{Reader, Store, TextReader};
+use ksm_core::view::{DecodeError, Encoding, ObjectMeta};
 use ksm_core::watch::{Count, Filtering, Phase, Progress, Watch};
 use ksm_testbed::{Fault, Testbed, Verb, WatchFault};
 use serde_json::json;
@@ -275,6 +277,67 @@ async fn an_object_that_does_not_decode_costs_only_itself() {
         assert_eq!(running.config_maps(), names);
         assert_eq!(running.progress.object_errors.get(), 1);
         check_follows(&testbed, &running, names, "new").await;
+    }
+}
+
+/// Config maps, of which one cannot be rendered any more from some moment on.
+struct Fragile {
+    inner: &'static dyn AnyResource,
+    name: &'static str,
+    broken: AtomicBool,
+}
+
+impl AnyResource for Fragile {
+    fn descriptor(&self) -> Descriptor<'_> {
+        self.inner.descriptor()
+    }
+
+    fn families(&self) -> Vec<FamilyInfo<'_>> {
+        self.inner.families()
+    }
+
+    fn base_labels(&self) -> Vec<&str> {
+        self.inner.base_labels()
+    }
+
+    fn render(
+        &self,
+        encoding: Encoding,
+        bytes: &[u8],
+        plan: &Plan,
+        admit: &mut dyn FnMut(&ObjectMeta) -> bool,
+        out: &mut Rendered,
+    ) -> Result<bool, DecodeError> {
+        let mut checked = |meta: &ObjectMeta| {
+            assert!(meta.name != self.name || !self.broken.load(Ordering::Relaxed), "as the test wants it");
+            admit(meta)
+        };
+        self.inner.render(encoding, bytes, plan, &mut checked, out)
+    }
+}
+
+#[tokio::test]
+async fn what_was_served_of_an_object_that_fails_stays_through_changes_and_relists() {
+    for streamed in [true, false] {
+        let testbed = Testbed::builder().watch_list(streamed).start().await.unwrap();
+        let mut names = fill(&testbed, 10);
+        let inner: &'static dyn AnyResource = resources::find("configmaps").unwrap();
+        let fragile = Arc::new(Fragile { inner, name: "cm-0004", broken: AtomicBool::new(false) });
+        let resource = Arc::clone(&fragile);
+        let running = start(&testbed, "configmaps", Shard::WHOLE, |watch| watch.resource = resource);
+        until("synced", || running.progress.is_synced()).await;
+        fragile.broken.store(true, Ordering::Relaxed);
+        testbed.cluster().apply(config_map("cm-0004")).unwrap();
+        check_follows(&testbed, &running, names.clone(), "new").await;
+        names.insert("new".to_owned());
+        testbed.cluster().expire_watches("configmaps").unwrap();
+        until("relisted", || running.progress.relists.get() == 1).await;
+        assert!(running.progress.object_errors.get() > 0);
+        assert_eq!(running.config_maps(), names);
+        // One that is gone is gone, whatever was wrong with it.
+        testbed.cluster().delete("configmaps", "team-a", "cm-0004").unwrap();
+        names.remove("cm-0004");
+        check_follows(&testbed, &running, names, "newer").await;
     }
 }
 

@@ -131,6 +131,11 @@ impl Process {
         self.signal(Signal::TERM);
     }
 
+    /// Asks it to read its configuration anew.
+    pub fn ask_to_reload(&self) {
+        self.signal(Signal::HUP);
+    }
+
     /// The first line of its log with `words` in it.
     pub fn wait_for_log(&mut self, words: &str, limit: Duration) -> Result<String> {
         let path = self.stderr.clone();

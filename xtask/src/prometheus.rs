@@ -3,7 +3,7 @@
 //! Invariant: its data lies in a folder of the run, and it listens on 127.0.0.1 only.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -22,6 +22,7 @@ pub struct Prometheus {
     /// The child process.
     pub process: Process,
     client: Client,
+    config: PathBuf,
 }
 
 impl Prometheus {
@@ -43,7 +44,32 @@ impl Prometheus {
         process.wait_for("answers /-/ready", START_LIMIT, || {
             Ok(client.get("/-/ready", None).ok().filter(|answer| answer.status == 200).map(|_| ()))
         })?;
-        Ok(Self { process, client })
+        Ok(Self { process, client, config: file })
+    }
+
+    /// Has it take another configuration, which it does within moments.
+    pub fn reload(&self, config: &Value) -> Result<()> {
+        fs::write(&self.config, config.to_string())
+            .with_context(|| format!("cannot write {}", self.config.display()))?;
+        self.process.ask_to_reload();
+        Ok(())
+    }
+
+    /// Values of an expression from `start` to `end`, both in seconds of Unix time, one each tenth of a second: of each
+    /// label set the times and values.
+    pub fn query_tenths(&self, expression: &str, start: f64, end: f64) -> Result<Vec<Vec<(f64, f64)>>> {
+        let expression = percent_encode(expression);
+        let path = format!("/api/v1/query_range?query={expression}&start={start}&end={end}&step=0.1");
+        let answer = self.client.get_json(&path)?;
+        let results = answer["data"]["result"].as_array().context("a query has a result")?;
+        results
+            .iter()
+            .map(|result| {
+                let values = result["values"].as_array().context("a range has values")?;
+                let pair = |pair: &Value| Ok((pair[0].as_f64().context("a sample has a time")?, number(pair)?));
+                values.iter().map(pair).collect()
+            })
+            .collect()
     }
 
     /// The instant value of an expression: label sets as JSON, and numbers.

@@ -11,6 +11,7 @@ mod kubelet;
 mod monitoring;
 mod place;
 mod pod;
+mod rollout;
 mod scaling;
 
 use std::collections::BTreeMap;
@@ -189,6 +190,9 @@ impl Run<'_> {
         }
         if name == "hash-sharded" {
             figures.push(scaling::check(self, &arguments)?);
+        }
+        if name == "small" {
+            figures.push(rollout::check(self, &arguments)?);
         }
         if self.kubelet.exporters().iter().any(|exporter| exporter.metrics.base().starts_with("https:")) {
             figures.push(guards::check(self, objects)?);

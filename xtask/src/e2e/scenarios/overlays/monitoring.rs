@@ -41,7 +41,7 @@ pub fn files_for(overlay: &str) -> &'static [&'static str] {
 pub fn check(run: &mut Run<'_>, file: &str, arguments: &[String]) -> Result<String> {
     let reference = run.reference(arguments)?.metrics.base().trim_start_matches("http://").to_owned();
     self_metrics_exist(run)?;
-    let watch = Watch::start(run, file, &reference)?;
+    let watch = Watch::start(run, file, file, &reference)?;
     let instances: Vec<&Instance> = run.kubelet.instances().collect();
     let targets = watch.wait_up(&instances, file)?;
     let series = watch.compare()?;
@@ -69,12 +69,29 @@ fn self_metrics_exist(run: &Run<'_>) -> Result<()> {
 }
 
 /// A Prometheus.
-struct Watch {
-    prometheus: Prometheus,
+pub(super) struct Watch {
+    pub(super) prometheus: Prometheus,
 }
 
 impl Watch {
-    fn start(run: &Run<'_>, file: &str, reference: &str) -> Result<Self> {
+    /// Starts one that keeps its data apart from others, by a name.
+    pub(super) fn start(run: &Run<'_>, name: &str, file: &str, reference: &str) -> Result<Self> {
+        let config = Self::config(run.kubelet.instances(), file, reference)?;
+        let folder = run.world.scratch.folder(&format!("prometheus-of-{name}"))?;
+        let program = tools::ensure(&tools::PROMETHEUS)?;
+        let environment = [("HOST", "127.0.0.1".to_owned()), ("PORT", run.server.port().to_string())]
+            .map(|(name, value)| (format!("KUBERNETES_SERVICE_{name}"), value));
+        let command = place::command(&program, mounts(run, file)?, &environment, Root::Writable);
+        Ok(Self { prometheus: Prometheus::start_by(command, &config, &[], &folder, &run.world.logs)? })
+    }
+
+    /// A configuration of ours that knows where the processes of these pods listen.
+    pub(super) fn config<'a>(
+        instances: impl Iterator<Item = &'a Instance>,
+        file: &str,
+        reference: &str,
+    ) -> Result<Value> {
+        let instances: Vec<&Instance> = instances.collect();
         let root = cargo::workspace_root();
         let path = root.join(PROMETHEUS_CONFIG).join(file);
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -83,7 +100,7 @@ impl Watch {
         for job in jobs.iter_mut() {
             ensure!(job.get("kubernetes_sd_configs").is_some(), "{file}: a job discovers nothing");
             let rules = job["relabel_configs"].as_array_mut().context("a job relabels")?;
-            for instance in run.kubelet.instances() {
+            for instance in &instances {
                 rules.push(address(instance, "metrics", &instance.exporter.metrics));
                 rules.push(address(instance, "telemetry", &instance.exporter.telemetry));
             }
@@ -100,16 +117,11 @@ impl Watch {
         }));
         config["global"] = json!({"evaluation_interval": "1s"});
         config["rule_files"] = json!([root.join("deploy/monitoring/rules.yaml")]);
-        let folder = run.world.scratch.folder(&format!("prometheus-of-{file}"))?;
-        let program = tools::ensure(&tools::PROMETHEUS)?;
-        let environment = [("HOST", "127.0.0.1".to_owned()), ("PORT", run.server.port().to_string())]
-            .map(|(name, value)| (format!("KUBERNETES_SERVICE_{name}"), value));
-        let command = place::command(&program, mounts(run, file)?, &environment, Root::Writable);
-        Ok(Self { prometheus: Prometheus::start_by(command, &config, &[], &folder, &run.world.logs)? })
+        Ok(config)
     }
 
     /// Every port of every pod is a target by the name that outlives the pod, and nothing else is one.
-    fn wait_up(&self, instances: &[&Instance], file: &str) -> Result<usize> {
+    pub(super) fn wait_up(&self, instances: &[&Instance], file: &str) -> Result<usize> {
         let parts = if file.contains("parts") { 4 } else { 1 };
         let wanted = instances.len() * (parts + 1);
         let mut last = String::new();
@@ -175,7 +187,7 @@ impl Watch {
         outcome.with_context(|| last.first().map_or_else(String::new, |(alert, _)| alert.to_string()))
     }
 
-    fn count(&self, selector: &str) -> Result<f64> {
+    pub(super) fn count(&self, selector: &str) -> Result<f64> {
         let values = self.prometheus.query(&format!("count({selector})"))?;
         Ok(values.first().map_or(0.0, |(_, value)| *value))
     }

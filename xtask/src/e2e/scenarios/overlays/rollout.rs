@@ -1,0 +1,78 @@
+//! A Deployment of ours, rolled over by its controller, under a Prometheus with our scrape configuration.
+//!
+//! Invariant: no series is away for a moment, from before the new pod is made until the old one is long gone.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::json;
+
+use super::monitoring::Watch;
+use super::pod::Instance;
+use super::{LIMIT, Run, content};
+
+use crate::interrupt;
+
+/// The workload.
+const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/kube-state-metrics/deployments/ksm-shard";
+
+/// How it is scraped.
+const FILE: &str = "scrape.yaml";
+
+/// Prometheus writes of a target that is gone that its series have ended, two scrapes later.
+const AFTERMATH: Duration = Duration::from_secs(10);
+
+/// Changes the template of the pods, and looks at every tenth of a second of what Prometheus has of it.
+pub fn check(run: &mut Run<'_>, arguments: &[String]) -> Result<String> {
+    let reference = run.reference(arguments)?.metrics.base().trim_start_matches("http://").to_owned();
+    let watch = Watch::start(run, "rollout", FILE, &reference)?;
+    watch.wait_up(&run.kubelet.instances().collect::<Vec<_>>(), FILE)?;
+    let old = run.kubelet.instances().next().context("there is a pod")?.name().to_owned();
+    let series = format!("count({{job=\"kube-state-metrics\",namespace=\"{}\"}})", content::NAMESPACE);
+
+    let begun = now()?;
+    let client = run.api.client().clone();
+    let annotated = json!({"spec": {"template": {"metadata": {"annotations": {"rolled": "over"}}}}});
+    client.send_json("PATCH", DEPLOYMENT, &annotated)?;
+    let mut told = false;
+    run.kubelet.until("the new pod is there and the old one is gone", LIMIT, |kubelet| {
+        let new = kubelet.instances().filter(|instance| instance.name() != old).count();
+        if new > 0 && !told {
+            // Where the process of a pod listens is known only once it runs.
+            watch.prometheus.reload(&Watch::config(kubelet.instances(), FILE, &reference)?)?;
+            told = true;
+        }
+        let ready = kubelet.instances().any(|instance| instance.name() != old && instance.said == "ready");
+        Ok((ready && kubelet.instances().count() == 1).then_some(()))
+    })?;
+    let gone = now()?;
+    run.kubelet.until("some time has passed", 2 * AFTERMATH, |_| {
+        Ok((now()? - gone > AFTERMATH.as_secs_f64()).then_some(()))
+    })?;
+    let instances: Vec<&Instance> = run.kubelet.instances().collect();
+    watch.wait_up(&instances, FILE)?;
+    interrupt::check()?;
+
+    let end = now()?;
+    let answers = watch.prometheus.query_tenths(&series, begun, end)?;
+    let [values] = answers.as_slice() else { anyhow::bail!("{series} has {} series", answers.len()) };
+    let wanted = values.first().map_or(0.0, |(_, count)| *count);
+    ensure!(wanted > 50.0, "hardly a series to lose: {wanted}");
+    let mut last = begun;
+    for (time, count) in values {
+        let after = time - begun;
+        ensure!(time - last < 0.15, "no series at all for {:.1} s, up to {after:.1} s after the change", time - last);
+        ensure!(*count == wanted, "{count} of {wanted} series {after:.1} s after the change");
+        last = *time;
+    }
+    watch.prometheus.process.stop()?;
+    Ok(format!(
+        "{wanted} series through a rollout of {:.0} s, not one of them away at any of {} moments",
+        gone - begun,
+        values.len()
+    ))
+}
+
+fn now() -> Result<f64> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is past 1970")?.as_secs_f64())
+}
