@@ -185,7 +185,7 @@ pub const READ_BYTES: SelfMetric =
 pub const OBJECT_ERRORS: SelfMetric = counter(
     "kube_state_metrics_sharded_object_errors",
     RESOURCE,
-    "Objects that did not decode or render, each of which has no samples.",
+    "Objects that did not decode or render; each has the samples it had before, or none.",
 );
 /// The last sign of life.
 pub const LAST_EVENT: SelfMetric = gauge(
