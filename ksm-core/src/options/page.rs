@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use clap::builder::Str;
 use clap::{Arg, Command};
 
 use super::environment::variable;
@@ -73,7 +74,7 @@ fn option(arg: &Arg) -> Option<String> {
 
 /// The name of its value; none of a flag that takes no value.
 fn value_name(arg: &Arg) -> &str {
-    let name = arg.get_value_names().and_then(|names| names.first()).map_or("", |name| name.as_str());
+    let name = arg.get_value_names().and_then(|names| names.first()).map_or("", Str::as_str);
     if arg.get_action().takes_values() { name } else { "" }
 }
 
