@@ -19,6 +19,7 @@ pub mod resource;
 pub mod resources;
 #[cfg(feature = "runtime")]
 pub mod run;
+pub mod self_metrics;
 #[cfg(feature = "runtime")]
 pub mod serve;
 pub mod shard;

@@ -60,7 +60,7 @@ fn the_node_comes_from_wherever_options_come_from() {
         let node = page.split("Pods of node ").nth(1).expect("the page says which").split([':', '<']).next();
         node.unwrap_or_default().to_owned()
     };
-    // Each outdoes the ones before it.
+    // Each overrides the ones before it.
     let (own, usual) = (("KSM_NODE", "from-own"), ("NODE_NAME", "from-usual"));
     assert_eq!(served(&[usual], &[]), "from-usual");
     assert_eq!(served(&[own], &[]), "from-own");

@@ -279,7 +279,7 @@ impl Bench {
         let mut command = Command::new(PROGRAM);
         command.env_clear();
         for (name, value) in base {
-            // A flag would outdo the environment, and an URL the kubeconfig.
+            // A flag would override the environment, and an URL the kubeconfig.
             let in_the_way = name == option || (name == "apiserver" && option == "kubeconfig");
             if given.is_none() || !in_the_way {
                 command.arg(format!("--{name}={value}"));

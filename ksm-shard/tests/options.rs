@@ -112,7 +112,7 @@ fn options_come_from_the_environment() {
     command.env_clear().env("KSM_APISERVER", server.testbed.url()).env("KSM_HOST", "127.0.0.1").env("KSM_PORT", "0");
     command.env("KSM_TELEMETRY_HOST", "127.0.0.1").env("KSM_TELEMETRY_PORT", "0").env("KSM_NAMESPACES", "a,b");
     command.env("KSM_RESOURCES", "nodes").env("KSM_TYPO", "x").env("KSM_SERVICE_HOST", "10.0.0.1");
-    // Flags outdo the environment.
+    // Flags override the environment.
     command.arg("--resources=pods");
     let running = Running::spawn(command);
     let [metrics, telemetry] = addresses(&running.line());
@@ -238,7 +238,7 @@ fn names_in_a_file_stay_as_they_are_written() {
 }
 
 #[test]
-fn a_file_outdoes_the_environment_and_one_that_is_there_is_taken_though_it_need_not_be() {
+fn a_file_overrides_the_environment_and_one_that_is_there_is_taken_though_it_need_not_be() {
     let server = small();
     let folder = Folder::new("optional");
     let file = folder.write("ksm.yaml", "namespaces: [c]\n");

@@ -32,7 +32,7 @@ pub enum Command {
     BuildImages(BuildImagesArgs),
     /// Applies an overlay of deploy/ to a cluster, with a diff shown first (needs kubectl)
     Deploy(DeployArgs),
-    /// Writes docs/metrics.md from the table of resources, and docs/options.md from what the binaries say of themselves
+    /// Writes docs/metrics.md and docs/self-metrics.md from their tables, and docs/options.md from what the binaries say
     Docs(DocsArgs),
     /// Builds the real components that `e2e` runs against (needs Go) and keeps them in a cache
     Tools(ToolsArgs),

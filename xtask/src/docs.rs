@@ -1,9 +1,11 @@
-//! `cargo xtask docs`: writes `docs/metrics.md`, every resource and family, from the table of resources, and
-//! `docs/options.md`, every option, from what the binaries say of themselves.
+//! `cargo xtask docs`: writes `docs/metrics.md`, every resource and family, from the table of resources;
+//! `docs/self-metrics.md`, what a process says of itself, from the table of self-metrics; and `docs/options.md`, every
+//! option, from what the binaries say.
 //!
 //! Invariant: what is in the table is in the page, in its words; a family without a description is an error.
 
 mod options;
+mod self_metrics;
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -54,9 +56,11 @@ const UNIX_TIME: &str = "seconds since the Unix epoch";
 pub fn run(arguments: &DocsArgs) -> Result<()> {
     if arguments.check {
         compare()?;
+        self_metrics::compare()?;
         return options::compare();
     }
     options::write()?;
+    self_metrics::write()?;
     let path = path();
     std::fs::write(&path, page(resources::all())?).with_context(|| format!("cannot write {}", path.display()))
 }

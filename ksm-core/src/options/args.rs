@@ -137,11 +137,12 @@ pub struct ServingArgs {
 #[command(next_help_heading = "Guards")]
 pub struct GuardArgs {
     /// Serve TLS, or ask for passwords, as this web configuration file of the Prometheus exporter toolkit says, on both
-    /// ports; it and its certificates are read again when they change
+    /// ports; it and its certificates are read again when they change; passwords (basic_auth_users) exclude --auth-filter
     #[arg(long, value_name = "FILE")]
     pub tls_config: Option<OsString>,
 
-    /// Serve only to bearer tokens that the API server knows and that may `get` the path, on both ports
+    /// Serve only to bearer tokens that the API server knows and that may `get` the path, on both ports; not together with
+    /// passwords (basic_auth_users) of --tls-config
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true",
           value_parser = boolean)]
     pub auth_filter: Option<bool>,

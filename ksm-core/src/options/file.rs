@@ -1,6 +1,6 @@
 //! The configuration file: a YAML map with the keys of kube-state-metrics, turned into values of flags.
 //!
-//! What the file says outdoes flags and environment, lists included; keys it does not have leave them as they are.
+//! What the file says overrides flags and environment, lists included; keys it does not have leave them as they are.
 //! A key that means nothing is reported, not passed over.
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Allowlists of labels and annotations: `pods=[app,team],nodes=[*]`.
 //!
 //! Keys are literal, but for one `*` that stands for any characters. `*` as first key is every key, `*` as resource is
-//! every resource served and outdoes all others.
+//! every resource served and overrides all others.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -217,7 +217,7 @@ fn options<A: CommandFactory>(build: Build) -> Command {
         .max_term_width(110)
         .after_help(
             "Every option may come from the environment as well, --metric-allowlist as KSM_METRIC_ALLOWLIST. The \
-             configuration file outdoes options, and options outdo the environment.",
+             configuration file overrides options, and options override the environment.",
         )
 }
 

@@ -62,7 +62,7 @@ pub struct Settings {
 pub struct Connection {
     /// A kubeconfig file.
     pub kubeconfig: Option<PathBuf>,
-    /// A URL that outdoes the kubeconfig's.
+    /// A URL that overrides the kubeconfig's.
     pub apiserver: Option<String>,
 }
 

@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_add_up_and_exclusion_outdoes_inclusion() {
+    fn lists_add_up_and_exclusion_overrides_inclusion() {
         check("resources=pods", &["pods"]);
         check("resources=pods,+nodes&resources=secrets", &["nodes", "pods", "secrets"]);
         check("resources=pods%2Cnodes", &["nodes", "pods"]);

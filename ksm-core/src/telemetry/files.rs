@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use md5::{Digest, Md5};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
-use prometheus_client::metrics::MetricType;
 
-use super::unix_seconds;
+use super::{begin, unix_seconds};
+use crate::self_metrics;
 
 /// How reading files went.
 #[derive(Debug, Default)]
@@ -84,32 +84,17 @@ impl Collector for FilesCollector {
         if files.is_empty() {
             return Ok(());
         }
-        let mut family = encoder.encode_descriptor(
-            "kube_state_metrics_config_hash",
-            "Hash of the content that is in use of a file.",
-            None,
-            MetricType::Gauge,
-        )?;
+        let mut family = begin(&mut encoder, self_metrics::CONFIG_HASH)?;
         for ((kind, name), state) in &files {
             if let Some((hash, _)) = state.used {
                 family.encode_family(&labels(kind, name))?.encode_gauge(&hash)?;
             }
         }
-        let mut family = encoder.encode_descriptor(
-            "kube_state_metrics_last_config_reload_successful",
-            "Whether a file is in use as it was when it last changed.",
-            None,
-            MetricType::Gauge,
-        )?;
+        let mut family = begin(&mut encoder, self_metrics::RELOAD_SUCCESSFUL)?;
         for ((kind, name), state) in &files {
             family.encode_family(&labels(kind, name))?.encode_gauge(&u32::from(state.successful))?;
         }
-        let mut family = encoder.encode_descriptor(
-            "kube_state_metrics_last_config_reload_success_timestamp_seconds",
-            "When the content in use of a file was taken, since the Unix epoch.",
-            None,
-            MetricType::Gauge,
-        )?;
+        let mut family = begin(&mut encoder, self_metrics::RELOAD_TIME)?;
         for ((kind, name), state) in &files {
             if let Some((_, time)) = state.used {
                 family.encode_family(&labels(kind, name))?.encode_gauge(&time)?;
@@ -117,24 +102,14 @@ impl Collector for FilesCollector {
         }
         let waiting = lock(&self.files.waiting).clone();
         if !waiting.is_empty() {
-            let mut family = encoder.encode_descriptor(
-                "kube_state_metrics_sharded_reload_waiting",
-                "List/watches that a new configuration waits for before it is used; no sample while there is none.",
-                None,
-                MetricType::Gauge,
-            )?;
+            let mut family = begin(&mut encoder, self_metrics::RELOAD_WAITING)?;
             for (resource, count) in waiting {
                 family.encode_family(&[("resource", resource)])?.encode_gauge(&(count as f64))?;
             }
         }
         let pending = lock(&self.files.pending).clone();
         if !pending.is_empty() {
-            let mut family = encoder.encode_descriptor(
-                "kube_state_metrics_sharded_restart_needed",
-                "Keys of the configuration file whose value is another than at the start, and counts after a new one.",
-                None,
-                MetricType::Gauge,
-            )?;
+            let mut family = begin(&mut encoder, self_metrics::RESTART_NEEDED)?;
             for key in pending {
                 family.encode_family(&[("key", key)])?.encode_gauge(&1_u32)?;
             }

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::Method;
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, prometheus_text, text};
+use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, prometheus_text, text};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
@@ -23,6 +23,7 @@ pub use files::Files;
 
 use crate::catalogue::Live;
 use crate::exposition::Format;
+use crate::self_metrics::{self, SelfKind, SelfMetric};
 
 /// Upper bounds in seconds, the usual ones of Prometheus client libraries.
 const BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
@@ -42,11 +43,9 @@ impl Telemetry {
     pub fn new(live: Arc<Live>, files: Arc<Files>) -> Self {
         let mut registry = Registry::default();
         let requests = Requests::new_with_constructor(|| Histogram::new(BUCKETS));
-        registry.register(
-            "http_request_duration_seconds",
-            "Time from the head of a request to the last byte of the body, by handler and method",
-            requests.clone(),
-        );
+        // The registry ends a help text with a full stop itself.
+        let SelfMetric { name, help, .. } = self_metrics::REQUEST_DURATION;
+        registry.register(name, help.trim_end_matches('.'), requests.clone());
         registry.register_collector(Box::new(Identity { live: Arc::clone(&live) }));
         registry.register_collector(Box::new(sharding::Sharding { live: Arc::clone(&live) }));
         registry.register_collector(Box::new(files::FilesCollector { files }));
@@ -72,6 +71,16 @@ impl Telemetry {
         encoded.expect("writing to a string does not fail");
         out
     }
+}
+
+/// Begins a family of the table of self-metrics.
+fn begin<'a>(encoder: &'a mut DescriptorEncoder<'_>, metric: SelfMetric) -> Result<MetricEncoder<'a>, std::fmt::Error> {
+    let kind = match metric.kind {
+        SelfKind::Counter => MetricType::Counter,
+        SelfKind::Gauge => MetricType::Gauge,
+        SelfKind::Histogram => MetricType::Histogram,
+    };
+    encoder.encode_descriptor(metric.name, metric.help, None, kind)
 }
 
 fn unix_seconds(time: SystemTime) -> f64 {
@@ -100,15 +109,7 @@ impl Collector for Identity {
             ("os", std::env::consts::OS),
             ("arch", std::env::consts::ARCH),
         ];
-        encoder
-            .encode_descriptor(
-                "kube_state_metrics_build_info",
-                "What was built, as labels; always 1.",
-                None,
-                MetricType::Gauge,
-            )?
-            .encode_family(&build)?
-            .encode_gauge(&1_u32)
+        begin(&mut encoder, self_metrics::BUILD_INFO)?.encode_family(&build)?.encode_gauge(&1_u32)
     }
 }
 

@@ -7,7 +7,9 @@ use std::fs;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, NoLabelSet};
-use prometheus_client::metrics::MetricType;
+
+use super::begin;
+use crate::self_metrics;
 
 /// Units of CPU time in `/proc`: `USER_HZ` is 100 on every Linux that Rust runs on.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -20,43 +22,36 @@ pub(super) struct Process {
 
 impl Collector for Process {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let mut gauge = |name: &str, help: &str, value: Value| {
-            encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&value)
-        };
-        gauge("process_start_time_seconds", "When the process was started.", Value::Float(self.started))?;
+        let mut gauge = |metric, value: Value| begin(&mut encoder, metric)?.encode_gauge(&value);
+        gauge(self_metrics::START_TIME, Value::Float(self.started))?;
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         if let Some(bytes) = kilobytes(&status, "VmRSS:") {
-            gauge("process_resident_memory_bytes", "Memory that is resident.", Value::Int(bytes))?;
+            gauge(self_metrics::RESIDENT_MEMORY, Value::Int(bytes))?;
         }
         if let Some(bytes) = kilobytes(&status, "VmSize:") {
-            gauge("process_virtual_memory_bytes", "Address space in use.", Value::Int(bytes))?;
+            gauge(self_metrics::VIRTUAL_MEMORY, Value::Int(bytes))?;
         }
         if let Ok(descriptors) = fs::read_dir("/proc/self/fd") {
             // One of them is the listing itself.
             let open = descriptors.count().saturating_sub(1) as u64;
-            gauge("process_open_fds", "Open file descriptors.", Value::Int(open))?;
+            gauge(self_metrics::OPEN_FDS, Value::Int(open))?;
         }
         let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
         if let Some(limit) = limit(&limits, "Max open files") {
-            gauge("process_max_fds", "File descriptors that may be open.", Value::Int(limit))?;
+            gauge(self_metrics::MAX_FDS, Value::Int(limit))?;
         }
         if let Some(limit) = limit(&limits, "Max address space") {
-            gauge("process_virtual_memory_max_bytes", "Address space that may be in use.", Value::Int(limit))?;
+            gauge(self_metrics::VIRTUAL_MEMORY_MAX, Value::Int(limit))?;
         }
         if let Some(seconds) = fs::read_to_string("/proc/self/stat").ok().as_deref().and_then(cpu_seconds) {
-            encoder
-                .encode_descriptor("process_cpu_seconds", "CPU time, user and system.", None, MetricType::Counter)?
-                .encode_counter::<NoLabelSet, _, f64>(&seconds, None)?;
+            begin(&mut encoder, self_metrics::CPU_TIME)?.encode_counter::<NoLabelSet, _, f64>(&seconds, None)?;
         }
         let network = fs::read_to_string("/proc/self/net/netstat").unwrap_or_default();
-        for (name, help, field) in [
-            ("process_network_receive_bytes", "Bytes received in the network namespace of the process.", "InOctets"),
-            ("process_network_transmit_bytes", "Bytes sent from the network namespace of the process.", "OutOctets"),
-        ] {
+        for (metric, field) in
+            [(self_metrics::NETWORK_RECEIVE, "InOctets"), (self_metrics::NETWORK_TRANSMIT, "OutOctets")]
+        {
             if let Some(bytes) = octets(&network, field) {
-                encoder
-                    .encode_descriptor(name, help, None, MetricType::Counter)?
-                    .encode_counter::<NoLabelSet, _, f64>(&bytes, None)?;
+                begin(&mut encoder, metric)?.encode_counter::<NoLabelSet, _, f64>(&bytes, None)?;
             }
         }
         Ok(())

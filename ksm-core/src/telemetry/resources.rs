@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
 
+use super::begin;
 use crate::catalogue::{Catalogue, Live, ServedResource};
+use crate::self_metrics::{self, SelfMetric};
 use crate::watch::{Count, Filtering, Progress};
 
 /// Reads one of the counters.
@@ -14,122 +15,71 @@ type Read = fn(&Progress) -> &Count;
 
 /// A counter by resource.
 struct Counter {
-    /// Without `_total`.
-    name: &'static str,
-    help: &'static str,
+    metric: SelfMetric,
     count: Read,
 }
 
 const COUNTERS: &[Counter] = &[
-    Counter {
-        name: "kube_state_metrics_sharded_read_bytes",
-        help: "Bytes of bodies read from the API server.",
-        count: |progress| &progress.read_bytes,
-    },
-    Counter {
-        name: "kube_state_metrics_sharded_watch_cuts",
-        help: "Watches that broke off, otherwise than by the API server's time limit or 410.",
-        count: |progress| &progress.watches_cut,
-    },
-    Counter { name: "kube_state_metrics_sharded_events", help: "Events applied.", count: |progress| &progress.events },
-    Counter {
-        name: "kube_state_metrics_sharded_foreign_objects",
-        help: "Objects received that another shard owns.",
-        count: |progress| &progress.foreign_objects,
-    },
-    Counter {
-        name: "kube_state_metrics_sharded_object_errors",
-        help: "Objects that did not decode or render, each of which has no samples.",
-        count: |progress| &progress.object_errors,
-    },
-    Counter {
-        name: "kube_state_metrics_sharded_relists",
-        help: "Lists after the first that replaced what was served.",
-        count: |progress| &progress.relists,
-    },
-    Counter {
-        name: "kube_state_metrics_sharded_folds",
-        help: "Passes that folded changes into packed text.",
-        count: |progress| &progress.folds,
-    },
+    Counter { metric: self_metrics::READ_BYTES, count: |progress| &progress.read_bytes },
+    Counter { metric: self_metrics::WATCH_CUTS, count: |progress| &progress.watches_cut },
+    Counter { metric: self_metrics::EVENTS, count: |progress| &progress.events },
+    Counter { metric: self_metrics::FOREIGN_OBJECTS, count: |progress| &progress.foreign_objects },
+    Counter { metric: self_metrics::OBJECT_ERRORS, count: |progress| &progress.object_errors },
+    Counter { metric: self_metrics::RELISTS, count: |progress| &progress.relists },
+    Counter { metric: self_metrics::FOLDS, count: |progress| &progress.folds },
 ];
 
 /// Counters of microseconds, served in seconds.
-const TIMES: &[Counter] = &[Counter {
-    name: "kube_state_metrics_sharded_fold_seconds",
-    help: "Time that folding changes into packed text took.",
-    count: |progress| &progress.folds_us,
-}];
+const TIMES: &[Counter] = &[Counter { metric: self_metrics::FOLD_TIME, count: |progress| &progress.folds_us }];
 
 /// A gauge by resource.
 struct Gauge {
-    name: &'static str,
-    help: &'static str,
+    metric: SelfMetric,
     /// `None` leaves the sample out.
     value: fn(&ServedResource) -> Option<f64>,
 }
 
 const GAUGES: &[Gauge] = &[
+    Gauge { metric: self_metrics::LIST_OBJECTS, value: |resource| limited(resource, |progress| &progress.listed) },
     Gauge {
-        name: "kube_state_metrics_list_objects",
-        help: "Objects that the last list took, all namespaces together; no sample without --object-limit.",
-        value: |resource| limited(resource, |progress| &progress.listed),
-    },
-    Gauge {
-        name: "kube_state_metrics_list_objects_limit",
-        help: "Objects that a list may take at most; no sample without --object-limit.",
+        metric: self_metrics::LIST_OBJECTS_LIMIT,
         value: |resource| {
             let limits = resource.progress().iter().map(|progress| progress.list_limit.get());
             limits.max().filter(|&limit| limit > 0).map(|limit| limit as f64)
         },
     },
     Gauge {
-        name: "kube_state_metrics_sharded_objects",
-        help: "Objects kept, those of this shard.",
+        metric: self_metrics::OBJECTS,
         // Not what was shown to readers last: without any, that may be long ago.
         value: |resource| Some(sum(resource, |progress| &progress.objects) as f64),
     },
+    Gauge { metric: self_metrics::TEXT_BYTES, value: |resource| Some(resource.totals().1.bytes as f64) },
+    Gauge { metric: self_metrics::PACKED_BYTES, value: |resource| Some(resource.packed_bytes() as f64) },
     Gauge {
-        name: "kube_state_metrics_sharded_text_bytes",
-        help: "Bytes of sample text served, as it is without compression.",
-        value: |resource| Some(resource.totals().1.bytes as f64),
-    },
-    Gauge {
-        name: "kube_state_metrics_sharded_packed_bytes",
-        help: "Bytes of sample text kept in packed form.",
-        value: |resource| Some(resource.packed_bytes() as f64),
-    },
-    Gauge {
-        name: "kube_state_metrics_sharded_behind_seconds",
-        help: "For how long changes have been read that a scrape does not show yet, the longest of all namespaces.",
+        metric: self_metrics::BEHIND,
         value: |resource| {
             let behind = resource.progress().iter().filter_map(|progress| progress.freshness.behind());
             Some(behind.max().unwrap_or_default().as_secs_f64())
         },
     },
     Gauge {
-        name: "kube_state_metrics_sharded_synced",
-        help: "Whether the initial list is complete, in every namespace.",
+        metric: self_metrics::SYNCED,
         value: |resource| Some(f64::from(resource.progress().iter().all(|progress| progress.is_synced()))),
     },
     Gauge {
-        name: "kube_state_metrics_sharded_resharding",
-        help: "Whether a list of what the share has gained is not complete yet, in any namespace.",
+        metric: self_metrics::RESHARDING,
         value: |resource| Some(f64::from(resource.progress().iter().any(|progress| progress.is_resharding()))),
     },
     Gauge {
-        name: "kube_state_metrics_sharded_refused",
-        help: "Whether the API server refuses lists, in any namespace.",
+        metric: self_metrics::REFUSED,
         value: |resource| Some(f64::from(resource.progress().iter().any(|progress| progress.is_refused()))),
     },
     Gauge {
-        name: "kube_state_metrics_sharded_not_found",
-        help: "Whether the API server answers lists with 404, in every namespace: it has no such resource in this version.",
+        metric: self_metrics::NOT_FOUND,
         value: |resource| Some(f64::from(resource.progress().iter().all(|progress| progress.is_not_found()))),
     },
     Gauge {
-        name: "kube_state_metrics_sharded_server_side",
-        help: "Whether the API server sends this shard's objects only; no sample while nothing is filtered.",
+        metric: self_metrics::SERVER_SIDE,
         value: |resource| match resource.filtering() {
             Filtering::None => None,
             Filtering::Local => Some(0.0),
@@ -137,24 +87,21 @@ const GAUGES: &[Gauge] = &[
         },
     },
     Gauge {
-        name: "kube_state_metrics_sharded_sync_duration_seconds",
-        help: "How long the initial list took, the slowest namespace's; no sample before.",
+        metric: self_metrics::SYNC_DURATION,
         value: |resource| {
             let synced = resource.progress().iter().filter(|progress| progress.is_synced());
             synced.map(|progress| progress.sync_duration_ms.get()).max().map(seconds)
         },
     },
     Gauge {
-        name: "kube_state_metrics_sharded_last_event_timestamp_seconds",
-        help: "When the last event or bookmark arrived, since the Unix epoch; no sample before.",
+        metric: self_metrics::LAST_EVENT,
         value: |resource| {
             let last = resource.progress().iter().map(|progress| progress.last_event_ms.get()).max();
             last.filter(|&last| last > 0).map(seconds)
         },
     },
     Gauge {
-        name: "kube_state_metrics_sharded_last_list_timestamp_seconds",
-        help: "When the last list was complete, since the Unix epoch; no sample before.",
+        metric: self_metrics::LAST_LIST,
         value: |resource| {
             let last = resource.progress().iter().map(|progress| progress.last_list_ms.get()).max();
             last.filter(|&last| last > 0).map(seconds)
@@ -187,10 +134,10 @@ impl Resources {
     fn outcomes(
         catalogue: &Catalogue,
         encoder: &mut DescriptorEncoder<'_>,
-        (name, help): (&str, &str),
+        metric: SelfMetric,
         outcomes: [(&str, Read); 2],
     ) -> Result<(), std::fmt::Error> {
-        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+        let mut family = begin(encoder, metric)?;
         for resource in catalogue.resources() {
             for (result, count) in outcomes {
                 let labels = [("resource", resource.plural()), ("result", result)];
@@ -208,17 +155,17 @@ impl Collector for Resources {
         Self::outcomes(
             catalogue,
             &mut encoder,
-            ("kube_state_metrics_list", "Lists by resource and result, refused ones being errors."),
+            self_metrics::LIST,
             [("success", |progress| &progress.lists_succeeded), ("error", |progress| &progress.lists_failed)],
         )?;
         Self::outcomes(
             catalogue,
             &mut encoder,
-            ("kube_state_metrics_watch", "Watches that were opened or could not be, by resource and result."),
+            self_metrics::WATCH,
             [("success", |progress| &progress.watches_succeeded), ("error", |progress| &progress.watches_failed)],
         )?;
         for counter in COUNTERS {
-            let mut family = encoder.encode_descriptor(counter.name, counter.help, None, MetricType::Counter)?;
+            let mut family = begin(&mut encoder, counter.metric)?;
             for resource in catalogue.resources() {
                 family
                     .encode_family(&[("resource", resource.plural())])?
@@ -226,7 +173,7 @@ impl Collector for Resources {
             }
         }
         for time in TIMES {
-            let mut family = encoder.encode_descriptor(time.name, time.help, None, MetricType::Counter)?;
+            let mut family = begin(&mut encoder, time.metric)?;
             for resource in catalogue.resources() {
                 let seconds = sum(resource, time.count) as f64 / 1e6;
                 family
@@ -235,7 +182,7 @@ impl Collector for Resources {
             }
         }
         for gauge in GAUGES {
-            let mut family = encoder.encode_descriptor(gauge.name, gauge.help, None, MetricType::Gauge)?;
+            let mut family = begin(&mut encoder, gauge.metric)?;
             for resource in catalogue.resources() {
                 if let Some(value) = (gauge.value)(resource) {
                     family.encode_family(&[("resource", resource.plural())])?.encode_gauge(&value)?;

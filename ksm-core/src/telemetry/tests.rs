@@ -1,11 +1,13 @@
 //! Self-metrics in both formats.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::Duration;
 
 use super::*;
 use crate::build::Build;
 use crate::catalogue::{About, Catalogue, Served, ServedResource};
+use crate::self_metrics::TOPICS;
 use crate::shard::{Scheme, Shard};
 use crate::store::{ObjectKey, Store};
 use crate::watch::{Filtering, Progress, Shares};
@@ -40,6 +42,8 @@ fn telemetry() -> Telemetry {
     progress[1].last_event_ms.set(1_700_000_000_250);
     progress[1].read_bytes.add(1000);
     progress[1].objects.set(2);
+    progress[1].last_list_ms.set(1_700_000_000_000);
+    progress[1].list_limit.set(10);
     let served = ServedResource::new(Arc::new(resource), &plan, vec![empty.reader(), full.reader()], progress.to_vec());
     let shard = Shard::new(1, 3, Scheme::Range).unwrap();
     let about = About { build: BUILD, part: String::new(), shares: shard.into() };
@@ -47,6 +51,8 @@ fn telemetry() -> Telemetry {
     let files = Arc::new(Files::default());
     files.succeeded("config", Path::new("f.yaml"), b"port: 1\n");
     files.failed("tls_config", Path::new("w.yaml"));
+    files.set_pending(vec!["port"]);
+    files.set_waiting(BTreeMap::from([("pods".to_owned(), 1)]));
     Telemetry::new(Arc::new(Live::from_pointee(served)), files)
 }
 
@@ -55,6 +61,30 @@ fn check(text: &str, lines: &[&str]) {
     for line in lines {
         assert!(text.lines().any(|other| other == *line), "no line {line} in\n{text}");
     }
+}
+
+/// Names of a sample's labels, but for the bound of a bucket.
+fn labels(sample: &str) -> Vec<&str> {
+    let labels = sample.split_once('{').and_then(|(_, rest)| rest.split_once('}')).map_or("", |(labels, _)| labels);
+    labels.split(',').filter_map(|label| Some(label.split_once('=')?.0)).filter(|name| *name != "le").collect()
+}
+
+#[test]
+fn what_is_said_is_what_the_table_says() {
+    let telemetry = telemetry();
+    telemetry.observe_request(&Method::GET, Duration::from_millis(30));
+    let text = telemetry.encode(Format::Text);
+    let said = text.split("# HELP ").skip(1).map(|family| {
+        let [head, kind, samples] = family.splitn(3, '\n').collect::<Vec<_>>()[..] else { panic!("{family}") };
+        let (name, help) = head.split_once(' ').unwrap();
+        let labels: BTreeSet<_> = samples.lines().map(labels).collect();
+        (name.to_owned(), format!("{} {labels:?} {help}", kind.rsplit(' ').next().unwrap()))
+    });
+    let table = TOPICS.iter().flat_map(|(_, metrics)| *metrics).map(|metric| {
+        let labels = BTreeSet::from([metric.labels.to_vec()]);
+        (metric.full_name(), format!("{} {labels:?} {}", metric.kind.word(), metric.help))
+    });
+    assert_eq!(said.collect::<BTreeMap<_, _>>(), table.collect::<BTreeMap<_, _>>());
 }
 
 #[test]

@@ -18,7 +18,7 @@ const INTRODUCTION: &str = "\
 
 Names and meaning are those of kube-state-metrics v2.20 where it has the option; `docs/migrating.md` lists what differs.
 
-- **Where from**: the configuration file (`--config`) outdoes flags, flags outdo the environment, all outdo defaults. A \
+- **Where from**: the configuration file (`--config`) overrides flags, flags override the environment, all override defaults. A \
 list in the file takes the place of the flag's list, it is not added to it; an empty list leaves the flag's.
 - **Lists** are separated by commas; blanks, line breaks and empty entries do not count. Repeated flags add up, but of \
 repeated label and annotation lists the last one counts. In the file, a list may also be a YAML list or a map without \
@@ -46,8 +46,8 @@ that are not verified, which are refused. `--auth-filter` needs the right to cre
 non-resource URL. A permission is remembered for a minute, a refusal for ten seconds; if the API server cannot be asked, \
 the answer is 503. `/healthz`, `/livez` and `/readyz` are open under every setting.
 
-Besides options there are commands: `version`, `completion` (for a shell), `options` (this table), and two that look at \
-manifests without any server, where the options of serving apply:
+Besides options there are [commands](#commands). Two of them, `render` and `explain`, look at manifests without any \
+server; the options of serving apply to them:
 
 ```console
 $ kubectl get pods,nodes -A -o json | ksm-shard render --metric-labels-allowlist='pods=[app]'
@@ -104,7 +104,8 @@ fn compose(tables: &BTreeMap<&str, String>) -> String {
         let without: Vec<&str> =
             rows(full).filter(|row| !rows(table).any(|other| option(other) == option(row))).collect();
         if !without.is_empty() {
-            let names: Vec<&str> = without.iter().map(|row| option(row)).collect();
+            // Only in a table a bar is escaped.
+            let names: Vec<String> = without.iter().map(|row| option(row).replace("\\|", "|")).collect();
             let _ = write!(text, ", without {}", names.join(", "));
         }
         let own: Vec<&str> = rows(table).filter(|row| !rows(full).any(|other| other == *row)).collect();
@@ -139,7 +140,8 @@ mod tests {
         let table = |rows: &[&str]| {
             format!("### Topic\n\n| option | environment | file | meaning |\n|---|---|---|---|\n{}\n", rows.join("\n"))
         };
-        let [a, b, c] = ["| `--a` | `A` |  | A. |", "| `--b` | `B` |  | B. |", "| `--b` | `B` |  | Other. |"];
+        let [a, b, c] =
+            ["| `--a` | `A` |  | A. |", "| `--b=x\\|y` | `B` |  | B. |", "| `--b=x\\|y` | `B` |  | Other. |"];
         let tables =
             BTreeMap::from([("ksm-shard", table(&[a, b])), ("ksm-node", table(&[a, c])), ("ksm-rest", table(&[a]))]);
         let page = compose(&tables);
@@ -148,7 +150,7 @@ mod tests {
             page,
             format!(
                 "{}\n## ksm-node\n\nThe options of ksm-shard, and:\n\n| option | environment | file | meaning |\n\
-                 |---|---|---|---|\n{c}\n\n## ksm-rest\n\nThe options of ksm-shard, without `--b`.\n",
+                 |---|---|---|---|\n{c}\n\n## ksm-rest\n\nThe options of ksm-shard, without `--b=x|y`.\n",
                 table(&[a, b])
             )
         );

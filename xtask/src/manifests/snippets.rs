@@ -1,6 +1,7 @@
 //! Commands and kustomizations that the documentation shows: they are what somebody copies.
 //!
-//! Invariant: every folder and overlay that is named is there, and every kustomization renders.
+//! Invariant: every folder, file and overlay that is named is there, every kustomization renders, and the patch for
+//! shards of kube-state-metrics gives them what ours have.
 
 use std::path::Path;
 
@@ -13,7 +14,11 @@ use crate::cargo;
 /// Pages that show them.
 const PAGES: [&str; 3] = ["README.md", "deploy/README.md", "docs/migrating.md"];
 
-/// Where a kustomization says that this repository is beside its own.
+/// Pages whose running text names overlays, components and bases as well.
+#[cfg(test)]
+const OTHER_PAGES: [&str; 4] = ["docs/endpoints.md", "docs/sharding.md", "docs/troubleshooting.md", "docs/tuning.md"];
+
+/// Where a kustomization says that this repository is: beside the folder that has those of all clusters.
 const BESIDE: &str = "../../kube-state-metrics-sharded/";
 
 /// A fenced block.
@@ -67,7 +72,7 @@ pub fn render(kustomize: &Kustomize, scratch: &Path) -> Result<Vec<(String, Vec<
     for block in blocks()?.iter().filter(|block| block.language == "yaml") {
         let Some(folder) = shown_for(&block.text) else { continue };
         let what = format!("{}: {folder}", block.page);
-        let text = block.text.replace(BESIDE, "{root}/").replace("../../deploy/", "{root}/deploy/");
+        let text = block.text.replace(BESIDE, "{root}/");
         let place = scratch.join(format!("snippet-{}", rendered.len()));
         rendered.push((what.clone(), kustomize.render_text(&place, &text).context(what)?));
     }
@@ -99,15 +104,20 @@ mod tests {
         let (mut folders, mut overlays) = (0, 0);
         for block in blocks.iter().filter(|block| block.language == "sh") {
             let renders = |folder: &str| root.join(folder).join("kustomization.yaml").is_file();
+            // Commands run in the clone, and kustomizations are shown beside it.
+            let is_shown = |folder: &str| folder.strip_prefix("../").is_some_and(|folder| shown.contains(&folder));
             for folder in given(&block.text, "-k").into_iter().chain(given(&block.text, "kustomize")) {
-                let there = renders(&folder) || shown.contains(&folder.as_str());
+                let there = renders(&folder) || is_shown(&folder);
                 assert!(there, "{}: `{folder}` is no folder to apply", block.page);
                 folders += 1;
             }
             for overlay in given(&block.text, "--overlay") {
-                let there = renders(&format!("deploy/overlays/{overlay}")) || shown.contains(&overlay.as_str());
+                let there = renders(&format!("deploy/overlays/{overlay}")) || is_shown(&overlay);
                 assert!(there, "{}: there is no overlay `{overlay}`", block.page);
                 overlays += 1;
+            }
+            for word in block.text.split_whitespace().filter(|word| word.starts_with("deploy/")) {
+                assert!(root.join(word).exists(), "{}: there is no {word}", block.page);
             }
         }
         assert!(folders > 3 && overlays > 0, "{folders} folders, {overlays} overlays");
@@ -117,7 +127,7 @@ mod tests {
     #[test]
     fn overlays_and_components_in_text_are_there() {
         let mut named = 0;
-        for page in PAGES.into_iter().chain(["docs/sharding.md", "docs/tuning.md"]) {
+        for page in PAGES.into_iter().chain(OTHER_PAGES) {
             let text = std::fs::read_to_string(cargo::workspace_root().join(page)).unwrap();
             for kind in ["overlays/", "components/", "base/"] {
                 for (at, _) in text.match_indices(kind) {
@@ -136,6 +146,37 @@ mod tests {
             }
         }
         assert!(named > 10, "{named}");
+    }
+
+    /// Whether every field of `part` is in `whole` with the same value; items of lists by their place.
+    fn is_part(part: &Value, whole: &Value) -> bool {
+        match (part, whole) {
+            (Value::Object(part), whole) => part.iter().all(|(key, value)| is_part(value, &whole[key])),
+            (Value::Array(part), whole) => part.iter().enumerate().all(|(at, value)| is_part(value, &whole[at])),
+            _ => part == whole,
+        }
+    }
+
+    /// A StatefulSet of kube-state-metrics with our image is handed over like our own.
+    #[test]
+    fn the_patch_for_swapped_shards_says_what_our_set_says() {
+        let blocks = blocks().unwrap();
+        let text = blocks.iter().find_map(|block| block.text.strip_prefix("# shards.yaml\n")).unwrap();
+        let mut patch: Value = serde_norway::from_str(text).unwrap();
+        let path = cargo::workspace_root().join("deploy/base/ksm-shard-auto/workload.yaml");
+        let mut ours: Value = serde_norway::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        // The image is another registry's, its name is theirs, and its port has another name there.
+        for document in [&mut patch, &mut ours] {
+            let container = &mut document["spec"]["template"]["spec"]["containers"][0];
+            for field in ["image", "name"] {
+                container.as_object_mut().unwrap().remove(field).unwrap();
+            }
+            container["readinessProbe"]["httpGet"].as_object_mut().unwrap().remove("port").unwrap();
+        }
+        assert!(is_part(&patch, &ours), "{patch:#} is not in {ours:#}");
+        for field in ["terminationGracePeriodSeconds: 300", "path: /readyz", "failureThreshold: 1"] {
+            assert!(text.contains(field), "no {field} in {text}");
+        }
     }
 
     #[test]

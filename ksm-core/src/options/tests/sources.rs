@@ -52,7 +52,7 @@ fn namespaces_are_those_asked_for_without_the_denied() {
 }
 
 #[test]
-fn unscheduled_pods_outdo_a_node() {
+fn unscheduled_pods_override_a_node() {
     let part = |arguments: &[&str]| {
         let job = job(arguments, |args| args.shard.settings(&args.shared));
         let Ok(Job::Serve(configuration)) = job else { panic!("{arguments:?}: refused") };
@@ -123,7 +123,7 @@ fn an_object_limit_is_announced() {
 }
 
 #[test]
-fn the_file_outdoes_flags_lists_included() {
+fn the_file_overrides_flags_lists_included() {
     // R37, https://github.com/kubernetes/kube-state-metrics/issues/2705
     let file = configured(
         "resources: {nodes: {}}\nport: 9000\nenable_gzip_encoding: false\nmetric_opt_in_list: {kube_node_extra: {}}\n\
@@ -237,10 +237,21 @@ fn every_option_is_in_the_table_and_every_key_has_an_option() {
         "| `--use-apiserver-cache[=BOOL]` | `KSM_USE_APISERVER_CACHE` | `use_api_server_cache` | ",
         "| `--log_file=FILE` | `KSM_LOG_FILE` | `log_file` | ",
         "| `--config=FILE` | `KSM_CONFIG` |  | ",
+        "| `--reshard-overlap=on\\|off` | `KSM_RESHARD_OVERLAP` | `reshard_overlap` | ",
+        "| `completion SHELL` | ",
+        "| `render` `--openmetrics` | ",
+        "| `render` `-f`, `--filename=FILE` | ",
+        "| `explain` `--url=URL` | ",
     ] {
         assert!(table.contains(&format!("\n{row}")), "{row} in\n{table}");
     }
     assert_eq!(table.matches("### Logging").count(), 1);
+    // What a command shares with the whole program stands there once, and no cell is cut in two by a bar.
+    assert_eq!(table.matches("`--metric-denylist=LIST`").count(), 1);
+    for row in table.lines().filter(|line| line.starts_with("| ")) {
+        let cells = row.replace("\\|", "").matches('|').count() - 1;
+        assert!([2, 4].contains(&cells), "{cells} cells in {row}");
+    }
 }
 
 #[test]

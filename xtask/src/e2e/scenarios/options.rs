@@ -68,7 +68,7 @@ fn sets() -> Vec<Set> {
         set("namespaces and namespaces denied", &["--namespaces=bulk,team-a", "--namespaces-denylist=bulk"]),
         own("node", &["--resources=pods", &format!("--node={}", BULK_NODES[0])]),
         own("unscheduled", &["--resources=pods", "--track-unscheduled-pods"]),
-        own("unscheduled outdoes a node", &["--resources=pods", "--track-unscheduled-pods", "--node=bulk-1"]),
+        own("unscheduled overrides a node", &["--resources=pods", "--track-unscheduled-pods", "--node=bulk-1"]),
         set(
             "allowlist",
             &["--metric-allowlist=kube_pod_info,kube_node_.*", "--metric-allowlist=^kube_service_(?=spec)"],
@@ -103,7 +103,7 @@ fn sets() -> Vec<Set> {
     ]
 }
 
-/// A set whose options stand in a file, which outdo those of the command line.
+/// A set whose options stand in a file, which override those of the command line.
 fn in_a_file(world: &World) -> Result<Set> {
     let path = world.scratch.path().join("options.yaml");
     let content = "\
