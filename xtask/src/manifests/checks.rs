@@ -93,6 +93,12 @@ fn pods(objects: &[Value]) -> Result<()> {
         ] {
             ensure!(holder.pointer(pointer) == Some(&wanted), "{}: {pointer} is not {wanted}", name(workload));
         }
+        // The image has one, and where namespaces have ranges of users (OpenShift) no other is let in.
+        for holder in [pod, container] {
+            for field in ["runAsUser", "runAsGroup", "fsGroup"] {
+                ensure!(holder["securityContext"].get(field).is_none(), "{}: {field} is given", name(workload));
+            }
+        }
         for (port, option) in PORTS {
             let number = default_of(option)?;
             let ports = list(container, "/ports");

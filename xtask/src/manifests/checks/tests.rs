@@ -63,6 +63,10 @@ fn one_fault_is_enough() {
         ("StatefulSet", format!("{container}/securityContext"), json!({}), "readOnlyRootFilesystem"),
         ("StatefulSet", format!("{container}/securityContext/capabilities/drop"), json!([]), "capabilities"),
         ("StatefulSet", format!("{pod}/securityContext/runAsNonRoot"), json!(false), "runAsNonRoot"),
+        ("StatefulSet", format!("{pod}/securityContext"), {
+            let profile = json!({"type": "RuntimeDefault"});
+            json!({"runAsNonRoot": true, "runAsUser": 65534, "seccompProfile": profile})
+        }, "runAsUser is given"),
         ("StatefulSet", format!("{pod}/serviceAccountName"), json!("default"), "which is not there"),
         ("StatefulSet", format!("{container}/ports/0/containerPort"), json!(8082), "--port is 8080 by default"),
         ("StatefulSet", format!("{container}/ports/1/name"), json!("self"), "the port telemetry"),
