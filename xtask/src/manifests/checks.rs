@@ -237,6 +237,10 @@ fn budgets(objects: &[Value]) -> Result<()> {
             .filter(|workload| selects(selector, pod_labels(workload)))
             .map(|workload| workload["spec"]["replicas"].as_u64().unwrap_or(1));
         ensure!(pods.sum::<u64>() > 1, "the budget is not about several pods");
+        // Shards that find their place by themselves serve on while they are not ready, others are only starting then.
+        let wanted = if of(objects, "StatefulSet").next().is_some() { "IfHealthyBudget" } else { "AlwaysAllow" };
+        let found = &budget["spec"]["unhealthyPodEvictionPolicy"];
+        ensure!(found == wanted, "the budget's policy about pods that are not ready is {found}, not {wanted}");
     }
     Ok(())
 }

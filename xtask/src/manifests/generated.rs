@@ -97,7 +97,11 @@ fn static_shards(shards: u32) -> String {
     let _ = write!(
         text,
         "components:\n  - ../../components/gzip\n  - ../../components/disruption-budget\n\
-         patches:\n  - target:\n      kind: Deployment\n      name: ksm-shard-.*\n    patch: |\n      - op: add\n\
+         patches:\n\
+         \x20 # A fixed shard that is not ready is starting, and the next start is as good: it holds up no drain.\n\
+         \x20 - target:\n      kind: PodDisruptionBudget\n    patch: |\n      - op: replace\n\
+         \x20       path: /spec/unhealthyPodEvictionPolicy\n        value: AlwaysAllow\n\
+         \x20 - target:\n      kind: Deployment\n      name: ksm-shard-.*\n    patch: |\n      - op: add\n\
          \x20       path: /spec/template/spec/containers/0/args/-\n        value: --total-shards={shards}\n"
     );
     // Behind the label of each shard, which would get into the selector.

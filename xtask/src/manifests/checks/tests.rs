@@ -86,6 +86,12 @@ fn one_fault_is_enough() {
         ("NetworkPolicy", "/spec/ingress/0/ports/0/port".to_owned(), json!("http"), "the policy opens"),
         ("NetworkPolicy", "/spec/egress/1/ports/1/port".to_owned(), json!(1), "6443"),
         ("PodDisruptionBudget", "/spec/selector/matchLabels".to_owned(), json!({"app": "x"}), "several pods"),
+        (
+            "PodDisruptionBudget",
+            "/spec/unhealthyPodEvictionPolicy".to_owned(),
+            json!("AlwaysAllow"),
+            "not IfHealthyBudget",
+        ),
         ("VerticalPodAutoscaler", "/spec/targetRef/kind".to_owned(), json!("Deployment"), "has no target"),
         ("ClusterRoleBinding", "/subjects/0/name".to_owned(), json!("ksm"), "an account that is not there"),
         ("RoleBinding", "/roleRef/name".to_owned(), json!("ksm"), "a role that is not there"),
