@@ -200,6 +200,9 @@ impl Run<'_> {
         for file in monitoring::files_for(name) {
             figures.push(monitoring::check(self, file, &arguments)?);
         }
+        if name == "example-cluster-a" {
+            figures.extend(monitoring::check_monitor(self, objects, &arguments)?);
+        }
         Ok(figures.join(", "))
     }
 
