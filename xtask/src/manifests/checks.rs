@@ -17,6 +17,9 @@ const PORTS: [(&str, &str); 2] = [("metrics", "--port"), ("telemetry", "--teleme
 const TERMINATING: [&str; 2] =
     ["__meta_kubernetes_endpointslice_endpoint_conditions_terminating", "__meta_kubernetes_pod_controller_kind"];
 
+/// Seconds that answers in progress may take once a process stops.
+const GRACE: u64 = 25;
+
 /// The most that a request may be above what was measured.
 const SLACK: u64 = 3;
 
@@ -113,12 +116,35 @@ fn pods(objects: &[Value]) -> Result<()> {
                 name(workload)
             );
         }
+        stopping(workload)?;
         ensure!(container.pointer("/resources/limits/cpu").is_none(), "{}: CPU has a limit", name(workload));
         for spread in list(pod, "/topologySpreadConstraints") {
             let selector = &spread["labelSelector"]["matchLabels"];
             ensure!(selects(selector, pod_labels(workload)), "{}: it is spread among others", name(workload));
         }
     }
+    Ok(())
+}
+
+/// A pod that has a successor serves on until Prometheus has let go of it, and has time for what is in progress then. Pods of
+/// a StatefulSet hand over instead.
+fn stopping(workload: &Value) -> Result<()> {
+    let delay = list(container(workload)?, "/args").iter().find_map(|argument| {
+        argument.as_str()?.strip_prefix("--shutdown-delay=")?.strip_suffix('s')?.parse::<u64>().ok()
+    });
+    let hands_over = workload["kind"] == "StatefulSet";
+    ensure!(
+        hands_over == delay.is_none(),
+        "{}: --shutdown-delay is for workloads but StatefulSets, in seconds",
+        name(workload)
+    );
+    let grace = workload.pointer("/spec/template/spec/terminationGracePeriodSeconds").and_then(Value::as_u64);
+    let needed = delay.unwrap_or_default() + GRACE;
+    ensure!(
+        grace.unwrap_or(30) > needed,
+        "{}: it is killed after {grace:?} s, and takes up to {needed} s to stop",
+        name(workload)
+    );
     Ok(())
 }
 

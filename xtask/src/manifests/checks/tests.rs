@@ -54,6 +54,22 @@ fn what_is_in_deploy_is_taken() {
     }
 }
 
+/// Killed in the middle of an answer, or gone before Prometheus knows.
+#[test]
+fn a_pod_has_time_to_stop() {
+    let path = cargo::workspace_root().join("ksm-core/src/serve/pace.rs");
+    assert!(fs::read_to_string(path).unwrap().contains(&format!("grace: Duration::from_secs({GRACE})")));
+    let files = ["workload", "service", "service-account", "rbac"].map(|file| format!("base/ksm-rest/{file}.yaml"));
+    let mut objects = read(&files.each_ref().map(String::as_str));
+    let spec = "/spec/template/spec";
+    change(&mut objects, "Deployment", &format!("{spec}/terminationGracePeriodSeconds"), &json!(30));
+    let error = format!("{:#}", check("deploy/base/x", &objects).unwrap_err());
+    assert!(error.contains("takes up to 40 s to stop"), "{error}");
+    change(&mut objects, "Deployment", &format!("{spec}/containers/0/args"), &json!([]));
+    let error = format!("{:#}", check("deploy/base/x", &objects).unwrap_err());
+    assert!(error.contains("--shutdown-delay is for"), "{error}");
+}
+
 #[test]
 fn one_fault_is_enough() {
     let pod = "/spec/template/spec";
