@@ -106,6 +106,9 @@ pub struct DeployArgs {
     /// Take over fields that somebody else manages
     #[arg(long)]
     pub force_conflicts: bool,
+    /// Delete what an earlier overlay left in the namespace, once all workloads of this one are rolled out
+    #[arg(long, conflicts_with = "no_wait")]
+    pub prune: bool,
     /// Do not wait until the workloads are rolled out
     #[arg(long)]
     pub no_wait: bool,

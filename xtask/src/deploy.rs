@@ -1,9 +1,11 @@
 //! `cargo xtask deploy`: an overlay into a cluster, with a diff shown first.
 //!
 //! Invariant: the API server has tried every object before anything is asked or changed, so what it rejects changes
-//! nothing; and nothing changes without `--yes` or a yes at a terminal.
+//! nothing; nothing changes without `--yes` or a yes at a terminal; and nothing is deleted without `--prune`, nor before
+//! all that takes its place is ready.
 
 mod kubectl;
+mod leftovers;
 mod overlay;
 
 use std::io::{BufRead, IsTerminal, Write};
@@ -14,6 +16,7 @@ use anyhow::{Result, bail, ensure};
 use serde_json::Value;
 
 use self::kubectl::{Kubectl, Server};
+use self::leftovers::Leftover;
 use self::overlay::{Objects, Workload};
 use crate::cli::DeployArgs;
 use crate::interrupt;
@@ -33,6 +36,8 @@ pub fn run(arguments: &DeployArgs) -> Result<()> {
     let scratch = Scratch::new("ksm-deploy", false)?;
 
     let missing = missing_namespaces(&server, &mut objects, arguments.create_namespace)?;
+    check_bindings(&server, &objects)?;
+    let leftovers = find_leftovers(&server, &objects, &missing, arguments.prune)?;
     let (present, new) = objects.split(&missing);
     let trial = [present.clone(), overlay::in_stand_in_namespace(&new)].concat();
     server.try_out(&scratch, &trial)?;
@@ -41,17 +46,61 @@ pub fn run(arguments: &DeployArgs) -> Result<()> {
     for object in &new {
         print!("{}", overlay::as_new(object)?);
     }
-    if difference.is_empty() && new.is_empty() {
+    for leftover in leftovers.iter().filter(|_| arguments.prune) {
+        print!("--- {leftover}\n+++ /dev/null\n");
+    }
+    if difference.is_empty() && new.is_empty() && (leftovers.is_empty() || !arguments.prune) {
         println!("nothing to change in {}", server.context);
     } else {
         confirm(&server.context, arguments.yes)?;
+    }
+    if !(difference.is_empty() && new.is_empty()) {
         // Namespaces come first, and `present` keeps their order.
         print!("{}", server.apply(&scratch, &[present, new].concat(), arguments.force_conflicts)?);
     }
     if arguments.no_wait {
         return Ok(());
     }
-    wait_for_rollout(&server, &scratch, &objects.workloads(), Duration::from_secs(arguments.timeout))
+    wait_for_rollout(&server, &scratch, &objects.workloads(), Duration::from_secs(arguments.timeout))?;
+    for leftover in leftovers.iter().filter(|_| arguments.prune) {
+        interrupt::check()?;
+        print!("{}", server.delete(leftover)?);
+    }
+    Ok(())
+}
+
+/// Fails if rights in the whole cluster are those of a copy in another namespace: there is one binding by a name, and
+/// whoever applies it last has it.
+fn check_bindings(server: &Server, objects: &Objects) -> Result<()> {
+    for (name, places) in objects.bindings() {
+        let bound = server.bound(&name)?;
+        if let Some(other) = bound.difference(&places).next() {
+            let own = places.iter().next().map_or("", String::as_str);
+            bail!(
+                "nothing is applied: the ClusterRoleBinding {name} gives rights to a copy in the namespace {other}, which would \
+                 lose them: give this one names of its own, as with `nameSuffix: -{own}` in its overlay, or remove that one first"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What an earlier overlay left in the namespaces of this one; of workloads that are to stay there is a warning.
+fn find_leftovers(server: &Server, objects: &Objects, missing: &[String], prune: bool) -> Result<Vec<Leftover>> {
+    let namespaces: Vec<String> = objects.namespaces().into_iter().filter(|name| !missing.contains(name)).collect();
+    let mut found = leftovers::workloads(server, objects, &namespaces)?;
+    if prune {
+        found.extend(leftovers::others(server, objects, &namespaces)?);
+    } else {
+        for leftover in &found {
+            eprintln!(
+                "warning: {leftover} is not of this overlay and stays, so what both serve counts twice: --prune deletes it once the \
+                 rest is ready, and so does `{}`",
+                server.deleting(leftover)
+            );
+        }
+    }
+    Ok(found)
 }
 
 /// The namespaces of objects that the cluster has not. Those that the overlay does not make either are added to it if

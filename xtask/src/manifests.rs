@@ -10,7 +10,8 @@ pub mod dashboards;
 mod generated;
 pub mod metrics;
 pub mod render;
-mod snippets;
+mod scrapes;
+pub mod snippets;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -81,6 +82,7 @@ pub fn rendered(kustomize: &render::Kustomize) -> Result<Vec<(String, Vec<Value>
 fn files(shards: u32) -> Result<BTreeMap<String, String>> {
     let mut files = generated::files(shards)?;
     files.extend(dashboards::files()?);
+    files.extend(scrapes::files()?);
     files.extend(BASES.iter().map(|base| (format!("deploy/base/{}/rbac.yaml", base.name), rbac(base))));
     Ok(files)
 }
@@ -141,6 +143,10 @@ fn rbac(base: &Base) -> String {
         );
         for (group, resource, verbs) in OWN_SET {
             let _ = write!(text, "  - apiGroups: [\"{group}\"]\n    resources: [{resource}]\n");
+            if resource == "statefulsets" {
+                // Lists and watches are of that one by name, which the API server goes by.
+                let _ = writeln!(text, "    resourceNames: [{name}]");
+            }
             let _ = writeln!(text, "    verbs: [{}]", verbs.join(", "));
         }
         let _ = write!(

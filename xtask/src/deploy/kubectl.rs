@@ -2,6 +2,7 @@
 //!
 //! Invariant: what kubectl says of a failure becomes one line.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
+use super::leftovers::Leftover;
 use super::overlay::Workload;
 use crate::process::{Process, Scratch};
 use crate::progress::Progress;
@@ -19,6 +21,9 @@ const MANAGER: &str = "--field-manager=kubectl";
 
 /// The longest that one request may take.
 const REQUEST_LIMIT: &str = "--request-timeout=60s";
+
+/// What kubectl says of a kind that the API server does not have.
+const UNKNOWN_TYPE: &str = "the server doesn't have a resource type";
 
 /// A kubectl on the PATH.
 pub struct Kubectl(());
@@ -81,6 +86,44 @@ impl Server {
         let arguments = ["get", "namespace", name, "--ignore-not-found", "--output", "name", REQUEST_LIMIT];
         let found = run(self.kubectl(&arguments)).with_context(|| format!("cannot ask {}", self.context))?;
         Ok(!found.trim().is_empty())
+    }
+
+    /// Objects of these kinds with a label, in a namespace or in the whole cluster; none of a kind that is not there.
+    pub fn list(&self, kinds: &str, namespace: Option<&str>, selector: &str) -> Result<Vec<Value>> {
+        let mut command = self.kubectl(&["get", kinds, "--selector", selector, "--output", "json", REQUEST_LIMIT]);
+        if let Some(namespace) = namespace {
+            command.args(["--namespace", namespace]);
+        }
+        let text = match run(command) {
+            Err(error) if error.to_string().contains(UNKNOWN_TYPE) => return Ok(Vec::new()),
+            text => text.with_context(|| format!("cannot ask {} for {kinds}", self.context))?,
+        };
+        let list: Value = serde_json::from_str(&text).context("what kubectl prints is no JSON")?;
+        Ok(list["items"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// Where the accounts are that a ClusterRoleBinding is about, if it is there.
+    pub fn bound(&self, binding: &str) -> Result<BTreeSet<String>> {
+        let arguments = ["get", "clusterrolebinding", binding, "--ignore-not-found", "--output", "json", REQUEST_LIMIT];
+        let text = run(self.kubectl(&arguments)).with_context(|| format!("cannot ask {}", self.context))?;
+        if text.trim().is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let found: Value = serde_json::from_str(&text).context("what kubectl prints is no JSON")?;
+        let subjects = found["subjects"].as_array().into_iter().flatten();
+        Ok(subjects.filter_map(|subject| subject["namespace"].as_str().map(str::to_owned)).collect())
+    }
+
+    /// Deletes an object; returns a line about it. What it looks after goes in its own time.
+    pub fn delete(&self, leftover: &Leftover) -> Result<String> {
+        let mut command = self.kubectl(&["delete", "--ignore-not-found", REQUEST_LIMIT]);
+        command.args(leftover.arguments());
+        run(command).with_context(|| format!("cannot delete {leftover}"))
+    }
+
+    /// The command that deletes an object, for somebody to run.
+    pub fn deleting(&self, leftover: &Leftover) -> String {
+        format!("kubectl --context {} delete {}", self.context, leftover.arguments().join(" "))
     }
 
     /// Has the API server check every object to the last field, as if it were applied.

@@ -140,6 +140,38 @@ impl Objects {
         names.map(str::to_owned).collect()
     }
 
+    /// Whether it has the object of that kind, namespace and name, in any version.
+    pub fn has(&self, object: &Value) -> bool {
+        self.0.iter().any(|own| {
+            let (metadata, theirs) = (&own["metadata"], &object["metadata"]);
+            own["kind"] == object["kind"]
+                && metadata["name"] == theirs["name"]
+                && metadata["namespace"] == theirs["namespace"]
+        })
+    }
+
+    /// Bindings of rights in the whole cluster to accounts of its own: their names, and where the accounts are.
+    pub fn bindings(&self) -> Vec<(String, BTreeSet<String>)> {
+        let is_own = |subject: &&Value| {
+            self.0.iter().any(|own| {
+                own["kind"] == "ServiceAccount"
+                    && own["metadata"]["name"] == subject["name"]
+                    && own["metadata"]["namespace"] == subject["namespace"]
+            })
+        };
+        let mut found = Vec::new();
+        for binding in self.0.iter().filter(|object| object["kind"] == "ClusterRoleBinding") {
+            let subjects = binding["subjects"].as_array().into_iter().flatten().filter(is_own);
+            let places: BTreeSet<String> =
+                subjects.filter_map(|subject| subject["namespace"].as_str().map(str::to_owned)).collect();
+            let name = binding["metadata"]["name"].as_str().unwrap_or_default();
+            if !places.is_empty() {
+                found.push((name.to_owned(), places));
+            }
+        }
+        found
+    }
+
     /// Whether it has a Namespace of that name.
     pub fn makes_namespace(&self, name: &str) -> bool {
         self.0.iter().any(|object| object["kind"] == "Namespace" && object["metadata"]["name"] == name)

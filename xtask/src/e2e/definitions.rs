@@ -3,15 +3,31 @@
 //! Invariant: no unknown field is kept, so strict validation finds a misspelt one here too.
 //! Fields are those of <https://prometheus-operator.dev/docs/api-reference/api/> and of the VerticalPodAutoscaler's v1 API.
 
-use anyhow::Result;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::api::Api;
+use crate::wait;
 
-/// Defines them all and waits until they are served.
+/// Time for a changed definition to be heeded.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The field of ServiceMonitors that came with version 0.86 of the operator.
+const ROLE: &str = "serviceDiscoveryRole";
+
+/// Defines them all, as operators of today do, and waits until they are served.
 pub fn create(api: &mut Api) -> Result<()> {
+    create_before_roles(api)?;
+    add_role(api)
+}
+
+/// The same, with ServiceMonitors as they were before [`add_role`].
+pub fn create_before_roles(api: &mut Api) -> Result<()> {
     for (group, plural, kind, spec) in [
         ("monitoring.coreos.com", "servicemonitors", "ServiceMonitor", service_monitor()),
+        ("monitoring.coreos.com", "podmonitors", "PodMonitor", pod_monitor()),
         ("monitoring.coreos.com", "prometheusrules", "PrometheusRule", prometheus_rule()),
         ("autoscaling.k8s.io", "verticalpodautoscalers", "VerticalPodAutoscaler", autoscaler()),
     ] {
@@ -40,6 +56,29 @@ pub fn create(api: &mut Api) -> Result<()> {
     Ok(())
 }
 
+/// Lets ServiceMonitors say how targets are found, and waits until the API server takes one that does.
+pub fn add_role(api: &mut Api) -> Result<()> {
+    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/servicemonitors.monitoring.coreos.com";
+    let mut definition = api.client().get_json(path)?;
+    let properties = definition.pointer_mut("/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties");
+    let properties = properties.context("the definition has properties")?;
+    properties[ROLE] = json!({"type": "string", "enum": ["Endpoints", "EndpointSlice"]});
+    let changed = json!({"spec": {"versions": definition["spec"]["versions"]}});
+    api.client().send_json("PATCH", path, &changed)?;
+    let monitor = json!({
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": {"name": "with-a-role", "namespace": "default"},
+        "spec": {ROLE: "EndpointSlice"},
+    });
+    wait::until("ServiceMonitors may have a role", LIMIT, || Ok(api.try_out(&monitor).ok()))
+}
+
+/// Whether an object has a field that only newer operators know.
+pub fn needs_role(object: &Value) -> bool {
+    object["spec"].get(ROLE).is_some()
+}
+
 fn string() -> Value {
     json!({"type": "string"})
 }
@@ -61,6 +100,26 @@ fn map(values: Value) -> Value {
 }
 
 fn service_monitor() -> Value {
+    let mut endpoint = endpoint();
+    endpoint["bearerTokenFile"] = string();
+    object(json!({
+        "selector": object(json!({"matchLabels": map(string())})),
+        "endpoints": array(object(endpoint)),
+    }))
+}
+
+fn pod_monitor() -> Value {
+    let mut endpoint = endpoint();
+    let credentials = object(json!({"name": string(), "key": string()}));
+    endpoint["authorization"] = object(json!({"type": string(), "credentials": credentials}));
+    object(json!({
+        "selector": object(json!({"matchLabels": map(string())})),
+        "podMetricsEndpoints": array(object(endpoint)),
+    }))
+}
+
+/// What an endpoint of either monitor may have.
+fn endpoint() -> Value {
     let duration = json!({"type": "string", "pattern": "^([0-9]+(ms|s|m|h))+$"});
     let relabelings = array(object(json!({
         "action": {
@@ -73,25 +132,20 @@ fn service_monitor() -> Value {
         "replacement": string(),
         "targetLabel": string(),
     })));
-    object(json!({
-        "selector": object(json!({"matchLabels": map(string())})),
-        "serviceDiscoveryRole": {"type": "string", "enum": ["Endpoints", "EndpointSlice"]},
-        "endpoints": array(object(json!({
-            "port": string(),
-            "scheme": {"type": "string", "enum": ["http", "https"]},
-            "tlsConfig": object(json!({
-                "serverName": string(),
-                "ca": object(json!({"secret": object(json!({"name": string(), "key": string()}))})),
-            })),
-            "bearerTokenFile": string(),
-            "honorLabels": boolean(),
-            "interval": duration,
-            "scrapeTimeout": duration,
-            "params": map(array(string())),
-            "relabelings": relabelings,
-            "metricRelabelings": relabelings,
-        }))),
-    }))
+    json!({
+        "port": string(),
+        "scheme": {"type": "string", "enum": ["http", "https"]},
+        "tlsConfig": object(json!({
+            "serverName": string(),
+            "ca": object(json!({"secret": object(json!({"name": string(), "key": string()}))})),
+        })),
+        "honorLabels": boolean(),
+        "interval": duration,
+        "scrapeTimeout": duration,
+        "params": map(array(string())),
+        "relabelings": relabelings,
+        "metricRelabelings": relabelings,
+    })
 }
 
 fn prometheus_rule() -> Value {

@@ -13,6 +13,13 @@ use crate::cargo;
 /// The ports of a container, and the option whose default each is.
 const PORTS: [(&str, &str); 2] = [("metrics", "--port"), ("telemetry", "--telemetry-port")];
 
+/// Whether a pod is told to stop, and what controls it.
+const TERMINATING: [&str; 2] =
+    ["__meta_kubernetes_endpointslice_endpoint_conditions_terminating", "__meta_kubernetes_pod_controller_kind"];
+
+/// Seconds that answers in progress may take once a process stops.
+const GRACE: u64 = 25;
+
 /// The most that a request may be above what was measured.
 const SLACK: u64 = 3;
 
@@ -93,6 +100,12 @@ fn pods(objects: &[Value]) -> Result<()> {
         ] {
             ensure!(holder.pointer(pointer) == Some(&wanted), "{}: {pointer} is not {wanted}", name(workload));
         }
+        // The image has one, and where namespaces have ranges of users (OpenShift) no other is let in.
+        for holder in [pod, container] {
+            for field in ["runAsUser", "runAsGroup", "fsGroup"] {
+                ensure!(holder["securityContext"].get(field).is_none(), "{}: {field} is given", name(workload));
+            }
+        }
         for (port, option) in PORTS {
             let number = default_of(option)?;
             let ports = list(container, "/ports");
@@ -103,12 +116,35 @@ fn pods(objects: &[Value]) -> Result<()> {
                 name(workload)
             );
         }
+        stopping(workload)?;
         ensure!(container.pointer("/resources/limits/cpu").is_none(), "{}: CPU has a limit", name(workload));
         for spread in list(pod, "/topologySpreadConstraints") {
             let selector = &spread["labelSelector"]["matchLabels"];
             ensure!(selects(selector, pod_labels(workload)), "{}: it is spread among others", name(workload));
         }
     }
+    Ok(())
+}
+
+/// A pod that has a successor serves on until Prometheus has let go of it, and has time for what is in progress then. Pods of
+/// a StatefulSet hand over instead.
+fn stopping(workload: &Value) -> Result<()> {
+    let delay = list(container(workload)?, "/args").iter().find_map(|argument| {
+        argument.as_str()?.strip_prefix("--shutdown-delay=")?.strip_suffix('s')?.parse::<u64>().ok()
+    });
+    let hands_over = workload["kind"] == "StatefulSet";
+    ensure!(
+        hands_over == delay.is_none(),
+        "{}: --shutdown-delay is for workloads but StatefulSets, in seconds",
+        name(workload)
+    );
+    let grace = workload.pointer("/spec/template/spec/terminationGracePeriodSeconds").and_then(Value::as_u64);
+    let needed = delay.unwrap_or_default() + GRACE;
+    ensure!(
+        grace.unwrap_or(30) > needed,
+        "{}: it is killed after {grace:?} s, and takes up to {needed} s to stop",
+        name(workload)
+    );
     Ok(())
 }
 
@@ -142,54 +178,90 @@ fn services(objects: &[Value]) -> Result<()> {
             }
         }
     }
+    let wanted = usize::from(of(objects, "PodMonitor").next().is_none());
     for workload in workloads(objects) {
         let leading =
             of(objects, "Service").filter(|service| selects(&service["spec"]["selector"], pod_labels(workload)));
-        ensure!(leading.count() == 1, "not one Service selects the pods of {}", name(workload));
+        ensure!(leading.count() == wanted, "not {wanted} Services select the pods of {}", name(workload));
+        let set = workload["spec"]["serviceName"].as_str();
+        let there = set.is_none_or(|set| of(objects, "Service").any(|service| name(service) == set));
+        ensure!(there || wanted == 0, "{} names a Service that is not there", name(workload));
     }
     Ok(())
 }
 
-/// A monitor finds every Service and its ports, and lends samples about the cluster none of its own labels.
+/// A monitor finds every Service or pod and its ports, whichever way, and lends samples about the cluster none of its own
+/// labels.
 fn monitors(objects: &[Value]) -> Result<()> {
     for monitor in of(objects, "ServiceMonitor") {
-        ensure!(
-            monitor["spec"]["serviceDiscoveryRole"] == "EndpointSlice",
-            "the monitor finds no more than 1 000 addresses"
-        );
-        let mut scraped = BTreeSet::new();
-        for endpoint in list(monitor, "/spec/endpoints") {
-            let port = endpoint["port"].as_str().unwrap_or_default();
-            scraped.insert(port);
-            for service in of(objects, "Service") {
-                let selector = &monitor["spec"]["selector"]["matchLabels"];
-                ensure!(
-                    selects(selector, &service["metadata"]["labels"]),
-                    "the monitor selects no Service {}",
-                    name(service)
-                );
-                let there = list(service, "/spec/ports").iter().any(|found| found["name"] == port);
-                ensure!(there, "the Service {} has no port {port}, which the monitor scrapes", name(service));
-            }
-            let of_cluster = port == "metrics";
+        let selector = &monitor["spec"]["selector"]["matchLabels"];
+        for service in of(objects, "Service") {
             ensure!(
-                endpoint["honorLabels"].as_bool().unwrap_or_default() == of_cluster,
-                "the monitor's port {port}: honorLabels is to be {of_cluster}"
+                selects(selector, &service["metadata"]["labels"]),
+                "the monitor selects no Service {}",
+                name(service)
             );
-            let dropped: BTreeSet<&str> = list(endpoint, "/relabelings")
-                .iter()
-                .filter(|rule| rule["action"] == "labeldrop")
-                .flat_map(|rule| rule["regex"].as_str().unwrap_or_default().split('|'))
-                .collect();
-            let wanted = if of_cluster {
-                BTreeSet::from(["namespace", "service", "pod", "container", "endpoint", "node"])
-            } else {
-                BTreeSet::from(["service", "endpoint"])
-            };
-            ensure!(dropped == wanted, "the monitor's port {port} drops the labels {dropped:?}, not {wanted:?}");
+            let ports: Vec<&Value> = list(service, "/spec/ports").iter().map(|port| &port["name"]).collect();
+            endpoints(list(monitor, "/spec/endpoints"), &ports).with_context(|| name(service).to_owned())?;
         }
-        ensure!(scraped == BTreeSet::from(PORTS.map(|(port, _)| port)), "the monitor scrapes {scraped:?}");
+        for endpoint in list(monitor, "/spec/endpoints") {
+            // A pod of a StatefulSet that is told to stop has no successor yet, and others have one.
+            let leaves_out = list(endpoint, "/relabelings").iter().any(|rule| {
+                rule["action"] == "drop"
+                    && rule["sourceLabels"] == json!(TERMINATING)
+                    && rule["regex"] == "true;(ReplicaSet|DaemonSet)"
+            });
+            ensure!(leaves_out, "the monitor's port {}: pods that are told to stop stay targets", endpoint["port"]);
+        }
     }
+    for monitor in of(objects, "PodMonitor") {
+        let selector = &monitor["spec"]["selector"]["matchLabels"];
+        for workload in workloads(objects) {
+            ensure!(selects(selector, pod_labels(workload)), "the monitor selects no pods of {}", name(workload));
+            let ports: Vec<&Value> = list(container(workload)?, "/ports").iter().map(|port| &port["name"]).collect();
+            endpoints(list(monitor, "/spec/podMetricsEndpoints"), &ports).with_context(|| name(workload).to_owned())?;
+        }
+        for endpoint in list(monitor, "/spec/podMetricsEndpoints") {
+            let known = endpoint.get("bearerTokenFile").is_none() && !endpoint.to_string().contains("endpointslice");
+            ensure!(known, "the PodMonitor has what only a ServiceMonitor may have: {endpoint}");
+        }
+    }
+    Ok(())
+}
+
+/// What a monitor scrapes of something that has these ports.
+fn endpoints(endpoints: &[Value], ports: &[&Value]) -> Result<()> {
+    let mut scraped = BTreeSet::new();
+    for endpoint in endpoints {
+        let port = endpoint["port"].as_str().unwrap_or_default();
+        scraped.insert(port);
+        ensure!(ports.contains(&&endpoint["port"]), "it has no port {port}, which the monitor scrapes");
+        let of_cluster = port == "metrics";
+        ensure!(
+            endpoint["honorLabels"].as_bool().unwrap_or_default() == of_cluster,
+            "the monitor's port {port}: honorLabels is to be {of_cluster}"
+        );
+        let rules = list(endpoint, "/relabelings");
+        let dropped: BTreeSet<&str> = rules
+            .iter()
+            .filter(|rule| rule["action"] == "labeldrop")
+            .flat_map(|rule| rule["regex"].as_str().unwrap_or_default().split('|'))
+            .collect();
+        let wanted = if of_cluster {
+            BTreeSet::from(["namespace", "service", "pod", "container", "endpoint", "node"])
+        } else {
+            BTreeSet::from(["service", "endpoint"])
+        };
+        ensure!(dropped == wanted, "the monitor's port {port} drops the labels {dropped:?}, not {wanted:?}");
+        for rule in rules.iter().filter(|rule| rule["action"] != "drop") {
+            // A drop without its label drops nothing; all else has to work with Endpoints, EndpointSlices and pods.
+            let sources = list(rule, "/sourceLabels").iter().filter_map(Value::as_str);
+            let known = ["__meta_kubernetes_namespace", "__meta_kubernetes_pod_"];
+            let mut others = sources.filter(|label| !known.iter().any(|known| label.starts_with(known)));
+            ensure!(others.next().is_none(), "the monitor's port {port}: not every discovery has the labels of {rule}");
+        }
+    }
+    ensure!(scraped == BTreeSet::from(PORTS.map(|(port, _)| port)), "the monitor scrapes {scraped:?}");
     Ok(())
 }
 
@@ -231,6 +303,10 @@ fn budgets(objects: &[Value]) -> Result<()> {
             .filter(|workload| selects(selector, pod_labels(workload)))
             .map(|workload| workload["spec"]["replicas"].as_u64().unwrap_or(1));
         ensure!(pods.sum::<u64>() > 1, "the budget is not about several pods");
+        // Shards that find their place by themselves serve on while they are not ready, others are only starting then.
+        let wanted = if of(objects, "StatefulSet").next().is_some() { "IfHealthyBudget" } else { "AlwaysAllow" };
+        let found = &budget["spec"]["unhealthyPodEvictionPolicy"];
+        ensure!(found == wanted, "the budget's policy about pods that are not ready is {found}, not {wanted}");
     }
     Ok(())
 }
@@ -256,6 +332,12 @@ fn accounts(objects: &[Value]) -> Result<()> {
             found["metadata"]["name"] == *account && found["metadata"]["namespace"] == workload["metadata"]["namespace"]
         });
         ensure!(there, "{} runs as {account}, which is not there", name(workload));
+    }
+    for rule in of(objects, "Role").flat_map(|role| list(role, "/rules")) {
+        for named in list(rule, "/resourceNames") {
+            let there = workloads(objects).any(|workload| workload["metadata"]["name"] == *named);
+            ensure!(there, "a Role is about {named}, which is not there");
+        }
     }
     for binding in of(objects, "RoleBinding").chain(of(objects, "ClusterRoleBinding")) {
         let role = &binding["roleRef"];

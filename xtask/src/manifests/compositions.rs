@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-use super::generated;
 use super::render::{self, Kustomize};
+use super::{generated, metrics};
 
 /// Numbers of static shards that are tried beside that of the overlay.
 const SHARDS: [u32; 2] = [2, 12];
@@ -17,13 +17,21 @@ const SHARDS: [u32; 2] = [2, 12];
 pub fn render(kustomize: &Kustomize, scratch: &Path) -> Result<Vec<(String, Vec<Value>)>> {
     let mut rendered = Vec::new();
     for overlay in ["small", "hash-sharded", "static-shards", "per-node"] {
-        let mut compose = |namespace: &str, components: &[&str]| -> Result<Vec<Value>> {
-            let what = format!("{overlay} with {}", components.join(", "));
+        let mut compose_as = |suffix: &str, namespace: &str, components: &[&str]| -> Result<Vec<Value>> {
+            let what = format!("{overlay}{suffix} with {}", components.join(", "));
             let folder = scratch.join(format!("composition-{}", rendered.len()));
-            let objects = kustomize.render_text(&folder, &text(overlay, namespace, components))?;
+            let objects = kustomize.render_text(&folder, &text(overlay, suffix, namespace, components))?;
             rendered.push((what, objects.clone()));
             Ok(objects)
         };
+        for monitor in ["prometheus-operator", "pod-monitor"] {
+            let mut components = vec![monitor, "scrape-rights", "network-policy", "scrape-parts", "trial", "tls-auth"];
+            components.extend(autoscalers(overlay));
+            components.push("../monitoring");
+            let objects = compose_as("-b", "team", &components)?;
+            renamed(&objects, "-b").with_context(|| overlay.to_owned())?;
+        }
+        let mut compose = |namespace: &str, components: &[&str]| compose_as("", namespace, components);
         let all = compose(
             "team",
             &["prometheus-operator", "scrape-rights", "network-policy", "scrape-parts", "trial", "tls-auth"],
@@ -31,6 +39,14 @@ pub fn render(kustomize: &Kustomize, scratch: &Path) -> Result<Vec<(String, Vec<
         moved(&all, "team").with_context(|| overlay.to_owned())?;
         jobs(&all, 4).with_context(|| overlay.to_owned())?;
         jobs(&compose("team", &["prometheus-operator", "trial"])?, 1).with_context(|| overlay.to_owned())?;
+        let all = compose("team", &["pod-monitor", "scrape-parts", "trial", "tls-auth"])?;
+        jobs(&all, 4).with_context(|| overlay.to_owned())?;
+        guarded(&all).with_context(|| overlay.to_owned())?;
+        jobs(&compose("team", &["pod-monitor", "trial"])?, 1).with_context(|| overlay.to_owned())?;
+        let by_slices = compose("team", &["prometheus-operator", "endpoint-slices"])?;
+        discovery(&by_slices, &json!("EndpointSlice")).with_context(|| overlay.to_owned())?;
+        discovery(&compose("team", &["prometheus-operator"])?, &Value::Null).with_context(|| overlay.to_owned())?;
+        without_operator(&compose("team", &["../monitoring/dashboards"])?).with_context(|| overlay.to_owned())?;
         without_secrets(&compose("team", &["without-secrets"])?).with_context(|| overlay.to_owned())?;
     }
     let folder = scratch.join("prometheus-config");
@@ -58,12 +74,25 @@ pub fn render(kustomize: &Kustomize, scratch: &Path) -> Result<Vec<(String, Vec<
     Ok(rendered)
 }
 
-fn text(overlay: &str, namespace: &str, components: &[&str]) -> String {
+/// The autoscalers of an overlay's workloads.
+fn autoscalers(overlay: &str) -> &'static [&'static str] {
+    match overlay {
+        "small" => &["vertical-autoscaling/ksm-shard"],
+        "hash-sharded" => &["vertical-autoscaling/ksm-shard-auto"],
+        "static-shards" => &["vertical-autoscaling/static-shards"],
+        _ => {
+            &["vertical-autoscaling/ksm-node", "vertical-autoscaling/ksm-unscheduled", "vertical-autoscaling/ksm-rest"]
+        }
+    }
+}
+
+fn text(overlay: &str, suffix: &str, namespace: &str, components: &[&str]) -> String {
     let components: Vec<String> = components.iter().map(|name| format!("{{root}}/deploy/components/{name}")).collect();
     json!({
         "apiVersion": "kustomize.config.k8s.io/v1beta1",
         "kind": "Kustomization",
         "namespace": namespace,
+        "nameSuffix": suffix,
         "resources": [format!("{{root}}/deploy/overlays/{overlay}")],
         "components": components,
     })
@@ -83,6 +112,53 @@ fn scrapes(objects: &[Value], namespace: &str) -> Result<()> {
             ensure!(*looks == json!(["kube-state-metrics"]), "{name}.yaml looks in {looks}");
         }
     }
+    let rules = map["data"]["rules.yaml"].as_str().context("it has no rules.yaml")?;
+    let rules: Value = serde_norway::from_str(rules).context("rules.yaml")?;
+    ensure!(rules == metrics::rules()?, "rules.yaml is not that of deploy/monitoring");
+    Ok(())
+}
+
+/// Every object has a name of its own, so that another copy in the cluster takes none of them away. That each still finds what
+/// it names is checked of everything that is rendered.
+fn renamed(objects: &[Value], suffix: &str) -> Result<()> {
+    for object in objects {
+        let name = object["metadata"]["name"].as_str().unwrap_or_default();
+        // The name of a generated one ends with its digest.
+        let is_other = name.ends_with(suffix) || name.contains(&format!("{suffix}-"));
+        ensure!(is_other, "{} {name} has the name of another copy's", object["kind"]);
+    }
+    Ok(())
+}
+
+/// By what a ServiceMonitor finds its targets, if it says so. Older operators do not know the field.
+fn discovery(objects: &[Value], role: &Value) -> Result<()> {
+    let monitor = objects.iter().find(|object| object["kind"] == "ServiceMonitor").context("there is a monitor")?;
+    let found = &monitor["spec"]["serviceDiscoveryRole"];
+    ensure!(found == role, "targets are found by {found}, not by {role}");
+    Ok(())
+}
+
+/// Nothing that only the operator defines, and dashboards.
+fn without_operator(objects: &[Value]) -> Result<()> {
+    let theirs = objects.iter().find(|object| {
+        object["apiVersion"].as_str().is_some_and(|version| version.starts_with("monitoring.coreos.com/"))
+    });
+    ensure!(theirs.is_none(), "it has an object of the operator: {theirs:?}");
+    let dashboards = objects.iter().filter(|object| object["metadata"]["labels"]["grafana_dashboard"] == "1").count();
+    ensure!(dashboards == 2, "{dashboards} dashboards are there, not 2");
+    Ok(())
+}
+
+/// A PodMonitor scrapes over TLS with a token from a Secret, for it may name no file.
+fn guarded(objects: &[Value]) -> Result<()> {
+    let monitor = objects.iter().find(|object| object["kind"] == "PodMonitor").context("there is a monitor")?;
+    let token = json!({"credentials": {"name": "kube-state-metrics-sharded-token", "key": "token"}});
+    for endpoint in monitor["spec"]["podMetricsEndpoints"].as_array().context("a monitor has endpoints")? {
+        let known = endpoint["scheme"] == "https"
+            && endpoint["authorization"] == token
+            && endpoint["tlsConfig"]["serverName"].is_string();
+        ensure!(known, "the PodMonitor scrapes without TLS or token: {endpoint}");
+    }
     Ok(())
 }
 
@@ -98,9 +174,13 @@ fn moved(objects: &[Value], namespace: &str) -> Result<()> {
 
 /// All parts of a trial are of its job, and the exporters themselves of theirs.
 fn jobs(objects: &[Value], parts: usize) -> Result<()> {
-    let monitor = objects.iter().find(|object| object["kind"] == "ServiceMonitor").context("there is a monitor")?;
+    let endpoints = objects.iter().find_map(|object| match object["kind"].as_str()? {
+        "ServiceMonitor" => object["spec"]["endpoints"].as_array(),
+        "PodMonitor" => object["spec"]["podMetricsEndpoints"].as_array(),
+        _ => None,
+    });
     let mut found = 0;
-    for endpoint in monitor["spec"]["endpoints"].as_array().context("a monitor has endpoints")? {
+    for endpoint in endpoints.context("there is a monitor with endpoints")? {
         let rules = endpoint["relabelings"].as_array().context("an endpoint has relabelings")?;
         let job = rules.iter().find(|rule| rule["targetLabel"] == "job").map(|rule| &rule["replacement"]);
         let of_cluster = endpoint["port"] == "metrics";

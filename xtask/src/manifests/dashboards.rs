@@ -109,7 +109,8 @@ pub fn files() -> Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
         let path = entry.with_context(|| format!("cannot list {}", folder.display()))?.path();
-        if path.extension().is_some_and(|extension| extension == "yaml") {
+        let is_description = path.extension().is_some_and(|extension| extension == "yaml");
+        if is_description && !path.ends_with("kustomization.yaml") {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             files.insert(format!("{FOLDER}/{name}.json"), read(&path)?);
         }
@@ -371,6 +372,29 @@ mod tests {
     fn a_dashboard_can_be_applied_as_a_config_map() {
         for (path, text) in files().unwrap() {
             assert!(text.len() < 150_000, "{path} has {} bytes", text.len());
+        }
+    }
+
+    /// Two clusters have nodes of one name, and two namespaces a workload.
+    #[test]
+    fn what_has_a_name_is_told_apart_by_cluster_and_namespace() {
+        let missing = |expression: &str| -> Vec<String> {
+            let lists = ["by (", "on ("].into_iter().flat_map(|word| expression.split(word).skip(1));
+            let lists = lists.filter_map(|rest| rest.split(')').next());
+            let wrong = lists.filter(|list| {
+                let labels: Vec<&str> = list.split(", ").collect();
+                let has = |names: &[&str]| names.iter().any(|name| labels.contains(name));
+                let named = has(&["namespace", "workload", "instance", "node", "pod", "lease"]);
+                (named && !has(&["cluster"])) || (has(&["workload", "pod"]) && !has(&["namespace"]))
+            });
+            wrong.map(str::to_owned).collect()
+        };
+        assert_eq!(missing("a * on (pod) sum by (workload) (b) / sum by (phase) (c)"), ["workload", "pod"]);
+        for (path, text) in files().unwrap() {
+            let dashboard: Value = serde_json::from_str(&text).unwrap();
+            for expression in super::super::metrics::expressions(&dashboard) {
+                assert_eq!(missing(&expression), [""; 0], "{path}: {expression}");
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 //! The generated files of `deploy/` beside the rights: static shards, rights in one namespace or without Secrets, rules for
-//! the operator, scrapes over TLS.
+//! the operator.
 //!
 //! Invariant: each is made from what stands elsewhere, the table of resources or a file written by hand, and compared
 //! with what is in the tree.
@@ -17,21 +17,8 @@ use crate::cargo;
 /// Where the shards of the overlay `static-shards` are.
 const STATIC_SHARDS: &str = "deploy/overlays/static-shards";
 
-/// Where the scrape configurations are.
-const SCRAPES: &str = "deploy/prometheus-config";
-
-/// What a scrape of a workload with the component `tls-auth` needs.
-const TLS: &str = "    scheme: https
-    tls_config:
-      # The `ca.crt` of the Secret with the certificate, mounted here.
-      ca_file: /etc/prometheus/kube-state-metrics-sharded/ca.crt
-      server_name: kube-state-metrics-sharded.kube-state-metrics.svc
-    authorization:
-      credentials_file: /var/run/secrets/kubernetes.io/serviceaccount/token
-";
-
 /// Says how a file comes about.
-const NOTE: &str = "# Written by `cargo xtask manifests`";
+pub const NOTE: &str = "# Written by `cargo xtask manifests`";
 
 const KUSTOMIZATION: &str = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
 
@@ -44,12 +31,15 @@ pub fn files(shards: u32) -> Result<BTreeMap<String, String>> {
     files.insert(format!("{folder}/role.yaml"), namespaced_role());
     files.insert(format!("{folder}/kustomization.yaml"), namespace_only());
     files.insert("deploy/components/without-secrets/kustomization.yaml".to_owned(), without_secrets());
-    files.insert("deploy/monitoring/prometheus-rule.yaml".to_owned(), prometheus_rule()?);
+    let rules = rules()?;
+    files.insert("deploy/monitoring/prometheus-rule.yaml".to_owned(), prometheus_rule(&rules));
+    // Kustomize puts no file of another folder into a ConfigMap.
+    files.insert(
+        "deploy/prometheus-config/rules.yaml".to_owned(),
+        format!("{NOTE} from monitoring/rules.yaml.\n{rules}"),
+    );
     let folder = "deploy/components/vertical-autoscaling/static-shards";
     files.insert(format!("{folder}/autoscaler.yaml"), static_autoscalers(shards)?);
-    for name in ["scrape", "scrape-parts"] {
-        files.insert(format!("{SCRAPES}/{name}-tls.yaml"), over_tls(name)?);
-    }
     Ok(files)
 }
 
@@ -88,7 +78,8 @@ fn static_shards(shards: u32) -> String {
     let mut text = format!(
         "{NOTE}; for another number, `cargo xtask manifests --static-shards N`.\n\
          # One Deployment a shard, for those who want no StatefulSet. The number of shards is fixed: to change it, write and\n\
-         # apply the overlay anew; while it rolls out, some objects are served twice and some not at all.\n\
+         # apply the overlay anew; while it rolls out, some objects are served twice and some not at all. Of a smaller set,\n\
+         # the shards that it no longer has must be deleted, as `cargo xtask deploy --prune` does.\n\
          {KUSTOMIZATION}namespace: kube-state-metrics\nresources:\n  - common\n"
     );
     for shard in 0..shards {
@@ -97,7 +88,11 @@ fn static_shards(shards: u32) -> String {
     let _ = write!(
         text,
         "components:\n  - ../../components/gzip\n  - ../../components/disruption-budget\n\
-         patches:\n  - target:\n      kind: Deployment\n      name: ksm-shard-.*\n    patch: |\n      - op: add\n\
+         patches:\n\
+         \x20 # A fixed shard that is not ready is starting, and the next start is as good: it holds up no drain.\n\
+         \x20 - target:\n      kind: PodDisruptionBudget\n    patch: |\n      - op: replace\n\
+         \x20       path: /spec/unhealthyPodEvictionPolicy\n        value: AlwaysAllow\n\
+         \x20 - target:\n      kind: Deployment\n      name: ksm-shard-.*\n    patch: |\n      - op: add\n\
          \x20       path: /spec/template/spec/containers/0/args/-\n        value: --total-shards={shards}\n"
     );
     // Behind the label of each shard, which would get into the selector.
@@ -134,7 +129,8 @@ fn namespaced() -> BTreeMap<&'static str, Vec<&'static str>> {
 fn namespaced_role() -> String {
     let mut text = format!(
         "{NOTE} from the table of resources.\n\
-         apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: ksm-shard\nrules:\n"
+         apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: ksm-shard\n\
+         \x20 labels:\n    app.kubernetes.io/part-of: kube-state-metrics-sharded\nrules:\n"
     );
     for (group, plurals) in namespaced() {
         let _ = write!(text, "  - apiGroups: [\"{group}\"]\n    resources: [{}]\n", plurals.join(", "));
@@ -142,7 +138,7 @@ fn namespaced_role() -> String {
     }
     text.push_str(
         "---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata:\n  name: ksm-shard\n\
-         roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n  name: ksm-shard\n\
+         \x20 labels:\n    app.kubernetes.io/part-of: kube-state-metrics-sharded\nroleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: Role\n  name: ksm-shard\n\
          subjects:\n  - kind: ServiceAccount\n    name: ksm-shard\n    namespace: default\n",
     );
     text
@@ -217,24 +213,28 @@ fn without_secrets() -> String {
     text
 }
 
-/// The rules as the operator's object: the same groups, one level deeper.
-fn prometheus_rule() -> Result<String> {
+/// The groups of rules, from their first line on.
+fn rules() -> Result<String> {
     let path = cargo::workspace_root().join("deploy/monitoring/rules.yaml");
-    let rules = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let start = rules.find("groups:\n");
-    ensure!(start.is_some(), "{} has no line `groups:`", path.display());
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let start = text.find("groups:\n").with_context(|| format!("{} has no line `groups:`", path.display()))?;
+    Ok(text[start..].to_owned())
+}
+
+/// The rules as the operator's object: the same groups, one level deeper.
+fn prometheus_rule(rules: &str) -> String {
     let mut text = format!(
         "{NOTE} from rules.yaml.\napiVersion: monitoring.coreos.com/v1\nkind: PrometheusRule\n\
          metadata:\n  name: kube-state-metrics-sharded\nspec:\n"
     );
-    for line in rules[start.unwrap_or_default()..].lines() {
+    for line in rules.lines() {
         if line.is_empty() {
             text.push('\n');
         } else {
             let _ = writeln!(text, "  {line}");
         }
     }
-    Ok(text)
+    text
 }
 
 /// The autoscaler of the one `ksm-shard`, once for every shard.
@@ -244,18 +244,4 @@ fn static_autoscalers(shards: u32) -> Result<String> {
     let all: Vec<String> =
         (0..shards).map(|shard| one.replace("name: ksm-shard\n", &format!("name: ksm-shard-{shard}\n"))).collect();
     Ok(format!("{NOTE} from that of ksm-shard.\n{}", all.join("---\n")))
-}
-
-/// A scrape configuration, over TLS and with a token.
-fn over_tls(name: &str) -> Result<String> {
-    let path = cargo::workspace_root().join(SCRAPES).join(format!("{name}.yaml"));
-    let plain = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut text = format!("{NOTE} from {name}.yaml: the same for workloads with the component tls-auth.\n");
-    for line in plain.split_inclusive('\n') {
-        text.push_str(line);
-        if line.starts_with("  - job_name: ") {
-            text.push_str(TLS);
-        }
-    }
-    Ok(text)
 }

@@ -109,11 +109,13 @@ mod tests {
             .filter_map(|path| fs::read_to_string(root.join(path)).ok())
             .collect();
         let mut wanted = names("deploy/base");
-        // The trial is rendered by `super::super::compositions`.
-        let elsewhere = ["/vertical-autoscaling", "/trial"];
+        // The others are rendered by `super::super::compositions`.
+        let elsewhere = ["/vertical-autoscaling", "/trial", "/endpoint-slices", "/pod-monitor"];
         let components = names("deploy/components").into_iter();
         wanted.extend(components.filter(|name| !elsewhere.iter().any(|end| name.ends_with(end))));
-        wanted.extend(names("deploy/components/vertical-autoscaling"));
+        let autoscalers = names("deploy/components/vertical-autoscaling").into_iter();
+        // Which each of its neighbours uses.
+        wanted.extend(autoscalers.filter(|name| !name.ends_with("/names")));
         wanted.push("deploy/monitoring".to_owned());
         for folder in wanted {
             let relative = folder.trim_start_matches("deploy");

@@ -80,6 +80,22 @@ pub fn render(kustomize: &Kustomize, scratch: &Path) -> Result<Vec<(String, Vec<
     Ok(rendered)
 }
 
+/// The queries of the page about coming from kube-state-metrics, in order, each with the comment that says what it is for.
+pub fn queries() -> Result<Vec<(String, String)>> {
+    let blocks = blocks()?;
+    let shown = blocks.iter().filter(|block| block.page == "docs/migrating.md" && block.language == "promql");
+    let mut queries = Vec::new();
+    let mut comment = "";
+    for line in shown.flat_map(|block| block.text.lines()) {
+        match line.strip_prefix("# ") {
+            Some(text) => comment = text,
+            None => queries.push((comment.to_owned(), line.to_owned())),
+        }
+    }
+    ensure!(!queries.is_empty(), "docs/migrating.md shows no queries");
+    Ok(queries)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,7 @@
 //!
 //! No controller runs, so a rollout is what this scenario says of it.
 //!
-//! Invariant: what a run creates it deletes, but for the namespace.
+//! Invariant: what a run creates it deletes, but for the namespaces.
 
 use std::fs;
 use std::io::Write;
@@ -23,6 +23,12 @@ const NAMESPACE: &str = "ksm-e2e-deploy";
 /// Where that has the one workload of the overlay.
 const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/ksm-e2e-deploy/deployments/ksm-shard";
 
+/// Where it has the workload of another.
+const SET: &str = "/apis/apps/v1/namespaces/ksm-e2e-deploy/statefulsets/ksm-shard-auto";
+
+/// The namespace of a second copy.
+const SECOND: &str = "ksm-e2e-deploy-b";
+
 /// Where images are said to be.
 const IMAGES: &str = "registry.example.com/monitoring";
 
@@ -38,7 +44,8 @@ pub fn run(world: &mut World) -> Result<String> {
     cleaned?;
     Ok(format!(
         "{refused} refusals in one line changed nothing; a no at the terminal neither; applied, changed and found unchanged; a \
-         rollout was waited for, and one that does not end was given up; fields of kubectl apply taken over"
+         rollout was waited for, and one that does not end was given up; fields of kubectl apply taken over; a second copy got \
+         names of its own; what another overlay lacked was named, and deleted once it was rolled out"
     ))
 }
 
@@ -130,7 +137,100 @@ impl Deploy {
             ensure!(changed.contains(line), "the diff does not show {line}:\n{changed}");
         }
         ensure!(image()? == format!("{IMAGES}/ksm-shard:v4"), "the image is {}", image()?);
-        Ok(refused)
+        self.check_second_copy(world)?;
+        self.check_pruning(world)?;
+        Ok(refused + 1)
+    }
+
+    /// A copy in another namespace takes no rights away, and may have names of its own.
+    fn check_second_copy(&self, world: &World) -> Result<()> {
+        let client = world.api.client()?;
+        let images = Self::images("v1");
+        let yes = ["--images", &images, "--yes", "--no-wait", "--create-namespace"];
+        let second = write_overlay(&self.others, "second", "small", SECOND, "")?;
+        let line = fail(self.command(&second.display().to_string(), &yes)?)?;
+        for word in ["nothing is applied", "ClusterRoleBinding ksm-shard", NAMESPACE, "nameSuffix"] {
+            ensure!(line.contains(word), "the refusal of a second copy does not mention `{word}`: {line}");
+        }
+        let status = client.get(&format!("/api/v1/namespaces/{SECOND}/serviceaccounts/ksm-shard"), None)?.status;
+        ensure!(status == 404, "a second copy was applied in part");
+        let second = write_overlay(&self.others, "second", "small", SECOND, "nameSuffix: -b\n")?;
+        succeed(self.command(&second.display().to_string(), &yes)?)?;
+        let path = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+        for (name, namespace) in [("ksm-shard", NAMESPACE), ("ksm-shard-b", SECOND)] {
+            let found = client.get_json(&format!("{path}/{name}"))?;
+            ensure!(found["subjects"][0]["namespace"] == namespace, "{name} is about {}", found["subjects"]);
+        }
+        Ok(())
+    }
+
+    /// Another overlay in the same namespace: what it lacks is named, and goes only once it is rolled out, if told to.
+    fn check_pruning(&self, world: &World) -> Result<()> {
+        let client = world.api.client()?;
+        let there = |path: &str| -> Result<bool> {
+            let status = client.get(path, None)?.status;
+            ensure!([200, 404].contains(&status), "{path} answers {status}");
+            Ok(status == 200)
+        };
+        // Of somebody else.
+        let mut other = client.get_json(DEPLOYMENT)?;
+        let template = other["spec"].take();
+        let foreign =
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "other"}, "spec": template});
+        client.send_json("POST", &format!("/apis/apps/v1/namespaces/{NAMESPACE}/deployments"), &foreign)?;
+
+        let overlay = write_overlay(&self.others, "sharded", "hash-sharded", NAMESPACE, "")?.display().to_string();
+        let images = Self::images("v4");
+        let mut first = self.command(&overlay, &["--images", &images, "--yes", "--no-wait"])?;
+        let output = first.stdin(Stdio::null()).output().context("cannot run it")?;
+        let warned = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "another overlay is not applied: {warned}");
+        let command = format!("kubectl --context test delete --namespace {NAMESPACE} deployment.apps/ksm-shard");
+        for word in ["warning: Deployment/ksm-e2e-deploy/ksm-shard", "twice", "--prune", &command] {
+            ensure!(warned.contains(word), "the warning does not mention `{word}`: {warned}");
+        }
+        ensure!(!warned.contains("/other"), "a workload of somebody else is meant too: {warned}");
+        ensure!(there(DEPLOYMENT)?, "it is gone without --prune");
+
+        let prune = ["--images", &images, "--yes", "--prune"];
+        let slow = fail(self.command(&overlay, &[prune.as_slice(), &["--timeout", "1"]].concat())?)?;
+        ensure!(slow.contains("ksm-shard-auto is not rolled out"), "{slow}");
+        ensure!(there(DEPLOYMENT)?, "it is gone before its successor is ready");
+
+        let generation = client.get_json(SET)?["metadata"]["generation"].clone();
+        let status = json!({"status": {
+            "observedGeneration": generation, "replicas": 3, "readyReplicas": 3, "availableReplicas": 3,
+            "currentReplicas": 3, "updatedReplicas": 3, "currentRevision": "a", "updateRevision": "a",
+        }});
+        client.send_json("PATCH", &format!("{SET}/status"), &status)?;
+        let said = succeed(self.command(&overlay, &prune)?)?;
+        let rights = "/apis/rbac.authorization.k8s.io/v1";
+        for (object, path) in [
+            ("Deployment/ksm-e2e-deploy/ksm-shard", DEPLOYMENT.to_owned()),
+            ("Service/ksm-e2e-deploy/ksm-shard", format!("/api/v1/namespaces/{NAMESPACE}/services/ksm-shard")),
+            (
+                "ServiceAccount/ksm-e2e-deploy/ksm-shard",
+                format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts/ksm-shard"),
+            ),
+            ("ClusterRole/ksm-shard", format!("{rights}/clusterroles/ksm-shard")),
+            ("ClusterRoleBinding/ksm-shard", format!("{rights}/clusterrolebindings/ksm-shard")),
+        ] {
+            ensure!(said.contains(&format!("--- {object}\n+++ /dev/null\n")), "{object} is not shown:\n{said}");
+            ensure!(!there(&path)?, "{object} is still there:\n{said}");
+        }
+        for path in [
+            SET.to_owned(),
+            format!("/apis/apps/v1/namespaces/{NAMESPACE}/deployments/other"),
+            format!("/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets/kube-state-metrics-sharded"),
+            format!("/apis/apps/v1/namespaces/{SECOND}/deployments/ksm-shard-b"),
+            format!("{rights}/clusterrolebindings/ksm-shard-b"),
+        ] {
+            ensure!(there(&path)?, "{path} was deleted:\n{said}");
+        }
+        let again = succeed(self.command(&overlay, &prune)?)?;
+        ensure!(again.starts_with("nothing to change in test\n"), "the second time it says: {again}");
+        client.send_json("DELETE", &format!("/apis/apps/v1/namespaces/{NAMESPACE}/deployments/other"), &json!({}))?;
+        Ok(())
     }
 
     fn check_refusals(&self, world: &World) -> Result<usize> {
@@ -196,13 +296,16 @@ impl Deploy {
         Ok(())
     }
 
-    /// The namespace stays: it could not go without a controller.
+    /// The namespaces stay: they could not go without a controller.
     fn clean_up(&self) -> Result<()> {
-        let kinds = "deployments,services,serviceaccounts,roles,rolebindings,clusterroles,clusterrolebindings";
-        let mut delete = Command::new(&self.kubectl);
-        delete.env("KUBECONFIG", &self.kubeconfig).args(["delete", kinds, "--namespace", NAMESPACE]);
-        delete.args(["--selector", "app.kubernetes.io/part-of=kube-state-metrics-sharded", "--ignore-not-found"]);
-        succeed(delete)?;
+        let kinds = "deployments,statefulsets,poddisruptionbudgets,services,serviceaccounts,roles,rolebindings,clusterroles,\
+                     clusterrolebindings";
+        for namespace in [NAMESPACE, SECOND] {
+            let mut delete = Command::new(&self.kubectl);
+            delete.env("KUBECONFIG", &self.kubeconfig).args(["delete", kinds, "--namespace", namespace]);
+            delete.args(["--selector", "app.kubernetes.io/part-of=kube-state-metrics-sharded", "--ignore-not-found"]);
+            succeed(delete)?;
+        }
         Ok(())
     }
 }

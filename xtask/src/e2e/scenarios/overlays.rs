@@ -50,7 +50,7 @@ const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Arguments that spread the work or say how it is served, and not what.
-const NOT_FOR_THE_REFERENCE: [&str; 11] = [
+const NOT_FOR_THE_REFERENCE: [&str; 12] = [
     "--host=",
     "--telemetry-host=",
     "--pod=",
@@ -59,6 +59,7 @@ const NOT_FOR_THE_REFERENCE: [&str; 11] = [
     "--total-shards=",
     "--shard-by=",
     "--reshard-",
+    "--shutdown-delay=",
     "--enable-gzip-encoding",
     "--tls-config=",
     "--auth-filter",
@@ -199,6 +200,9 @@ impl Run<'_> {
         }
         for file in monitoring::files_for(name) {
             figures.push(monitoring::check(self, file, &arguments)?);
+        }
+        if name == "example-cluster-a" {
+            figures.extend(monitoring::check_monitor(self, objects, &arguments)?);
         }
         Ok(figures.join(", "))
     }

@@ -14,11 +14,16 @@ use crate::exporter::Exporter;
 use crate::exposition::Format;
 use crate::flags::Flags;
 use crate::http::Client;
+use crate::manifests::snippets;
 use crate::prometheus::Prometheus;
 use crate::{strict, wait};
 
 /// Scrapes that one exporter is read in as well.
 const PARTS: usize = 3;
+
+/// The job of ours beside kube-state-metrics, and of one that has pods alone.
+const TRIAL: &str = "kube-state-metrics-trial";
+const SHORT: &str = "kube-state-metrics-short";
 
 /// Time for Prometheus to start and scrape everything, at a scrape a second.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -62,6 +67,13 @@ fn scrape_all(world: &World, ours: &[Exporter], reference: &Exporter) -> Result<
     };
     let mut jobs = vec![job("text", "PrometheusText0.0.4"), job("openmetrics", "OpenMetricsText1.0.0")];
     jobs.extend((1..=PARTS).map(part));
+    // As while one is tried beside the other; and one that lacks much.
+    let beside = [("kube-state-metrics", vec![reference]), (TRIAL, vec![&ours[0], &ours[1]]), (SHORT, vec![&ours[3]])];
+    let of_cluster: usize = beside.iter().map(|(_, exporters)| exporters.len()).sum();
+    jobs.extend(beside.iter().map(|(name, exporters)| {
+        let targets: Vec<String> = exporters.iter().map(|exporter| address(&exporter.metrics)).collect();
+        json!({"job_name": name, "honor_labels": true, "static_configs": [{"targets": targets}]})
+    }));
     let config = json!({
         "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
         "scrape_configs": jobs,
@@ -69,7 +81,7 @@ fn scrape_all(world: &World, ours: &[Exporter], reference: &Exporter) -> Result<
     let folder = world.scratch.folder("prometheus")?;
     let mut prometheus = Prometheus::start(&config, &[], &folder, &world.logs)?;
 
-    let wanted = targets.len() * 2 + PARTS;
+    let wanted = targets.len() * 2 + PARTS + of_cluster;
     let mut last = String::new();
     let up = wait::until("Prometheus has every target up", LIMIT, || {
         prometheus.process.ensure_running()?;
@@ -103,8 +115,48 @@ fn scrape_all(world: &World, ours: &[Exporter], reference: &Exporter) -> Result<
         "Prometheus scraped {together} samples of {} in {PARTS} parts, we read {whole} in one",
         ours[0].name()
     );
+    let queries = compare_as_documented(&prometheus)?;
     prometheus.process.stop()?;
-    Ok(format!("{up} targets up, {samples} samples a round; {PARTS} parts are the {whole} samples of the whole"))
+    Ok(format!(
+        "{up} targets up, {samples} samples a round; {PARTS} parts are the {whole} samples of the whole; {queries} queries of \
+         docs/migrating.md find no difference, and a planted one"
+    ))
+}
+
+/// The queries that the documentation compares both sides by find nothing, and find what one of them lacks.
+fn compare_as_documented(prometheus: &Prometheus) -> Result<usize> {
+    let queries = snippets::queries()?;
+    let both = prometheus.query(&queries[0].1)?;
+    let up: BTreeSet<(String, u32)> =
+        both.iter().map(|(labels, count)| (labels["job"].to_string(), *count as u32)).collect();
+    let wanted = BTreeSet::from([("\"kube-state-metrics\"".to_owned(), 1), (format!("\"{TRIAL}\""), 2)]);
+    ensure!(up == wanted, "`{}` says {up:?}, not {wanted:?}", queries[0].0);
+    let mut compared = 0;
+    for (comment, query) in &queries[1..] {
+        let (of_values, of_families) = (query.contains(" != on (namespace"), query.contains(" on (__name__) "));
+        if !of_values && !of_families {
+            ensure!(!prometheus.query(query)?.is_empty(), "`{comment}` finds nothing");
+            continue;
+        }
+        let mut last = Vec::new();
+        let same = wait::until("both sides are the same", LIMIT, || {
+            last = prometheus.query(query)?;
+            Ok(last.is_empty().then_some(()))
+        });
+        same.with_context(|| {
+            format!("`{comment}` finds {:?} and {} more", last.first(), last.len().saturating_sub(1))
+        })?;
+        let planted = if of_values {
+            prometheus.query(&query.replace("!=", "=="))?
+        } else {
+            let old = prometheus.query(&query.replace("job=\"kube-state-metrics\"", &format!("job=\"{SHORT}\"")))?;
+            [old, prometheus.query(&query.replace(TRIAL, SHORT))?].concat()
+        };
+        ensure!(!planted.is_empty(), "`{comment}` does not find what one side lacks");
+        compared += 1;
+    }
+    ensure!(compared >= 4, "{compared} queries compare both sides");
+    Ok(queries.len())
 }
 
 /// Runs `promtool check metrics` on ours and on the reference; returns remarks on ours and bytes checked.

@@ -54,6 +54,22 @@ fn what_is_in_deploy_is_taken() {
     }
 }
 
+/// Killed in the middle of an answer, or gone before Prometheus knows.
+#[test]
+fn a_pod_has_time_to_stop() {
+    let path = cargo::workspace_root().join("ksm-core/src/serve/pace.rs");
+    assert!(fs::read_to_string(path).unwrap().contains(&format!("grace: Duration::from_secs({GRACE})")));
+    let files = ["workload", "service", "service-account", "rbac"].map(|file| format!("base/ksm-rest/{file}.yaml"));
+    let mut objects = read(&files.each_ref().map(String::as_str));
+    let spec = "/spec/template/spec";
+    change(&mut objects, "Deployment", &format!("{spec}/terminationGracePeriodSeconds"), &json!(30));
+    let error = format!("{:#}", check("deploy/base/x", &objects).unwrap_err());
+    assert!(error.contains("takes up to 40 s to stop"), "{error}");
+    change(&mut objects, "Deployment", &format!("{spec}/containers/0/args"), &json!([]));
+    let error = format!("{:#}", check("deploy/base/x", &objects).unwrap_err());
+    assert!(error.contains("--shutdown-delay is for"), "{error}");
+}
+
 #[test]
 fn one_fault_is_enough() {
     let pod = "/spec/template/spec";
@@ -63,6 +79,15 @@ fn one_fault_is_enough() {
         ("StatefulSet", format!("{container}/securityContext"), json!({}), "readOnlyRootFilesystem"),
         ("StatefulSet", format!("{container}/securityContext/capabilities/drop"), json!([]), "capabilities"),
         ("StatefulSet", format!("{pod}/securityContext/runAsNonRoot"), json!(false), "runAsNonRoot"),
+        (
+            "StatefulSet",
+            format!("{pod}/securityContext"),
+            {
+                let profile = json!({"type": "RuntimeDefault"});
+                json!({"runAsNonRoot": true, "runAsUser": 65534, "seccompProfile": profile})
+            },
+            "runAsUser is given",
+        ),
         ("StatefulSet", format!("{pod}/serviceAccountName"), json!("default"), "which is not there"),
         ("StatefulSet", format!("{container}/ports/0/containerPort"), json!(8082), "--port is 8080 by default"),
         ("StatefulSet", format!("{container}/ports/1/name"), json!("self"), "the port telemetry"),
@@ -73,15 +98,29 @@ fn one_fault_is_enough() {
         ("Service", "/spec/selector/app.kubernetes.io~1name".to_owned(), json!("ksm"), "selects no pods"),
         ("Service", "/spec/ports/0/targetPort".to_owned(), json!("http"), "leads to no port"),
         ("Service", "/spec/ports/1/port".to_owned(), json!(8082), "leads to no port"),
-        ("ServiceMonitor", "/spec/serviceDiscoveryRole".to_owned(), json!("Endpoints"), "1 000 addresses"),
+        (
+            "ServiceMonitor",
+            "/spec/endpoints/0/relabelings/2/sourceLabels/0".to_owned(),
+            json!("__meta_kubernetes_endpointslice_name"),
+            "not every discovery",
+        ),
+        ("StatefulSet", "/spec/serviceName".to_owned(), json!("ksm"), "a Service that is not there"),
+        ("Role", "/rules/1/resourceNames/0".to_owned(), json!("ksm"), "which is not there"),
         ("ServiceMonitor", "/spec/selector/matchLabels".to_owned(), json!({"app": "x"}), "selects no Service"),
         ("ServiceMonitor", "/spec/endpoints/0/port".to_owned(), json!("http"), "has no port http"),
         ("ServiceMonitor", "/spec/endpoints/0/honorLabels".to_owned(), json!(false), "honorLabels is to be true"),
-        ("ServiceMonitor", "/spec/endpoints/0/relabelings/5/regex".to_owned(), json!("pod"), "drops the labels"),
+        ("ServiceMonitor", "/spec/endpoints/1/relabelings/0/regex".to_owned(), json!("true;.*"), "stay targets"),
+        ("ServiceMonitor", "/spec/endpoints/0/relabelings/6/regex".to_owned(), json!("pod"), "drops the labels"),
         ("NetworkPolicy", "/spec/podSelector/matchLabels".to_owned(), json!({"app": "x"}), "is not about"),
         ("NetworkPolicy", "/spec/ingress/0/ports/0/port".to_owned(), json!("http"), "the policy opens"),
         ("NetworkPolicy", "/spec/egress/1/ports/1/port".to_owned(), json!(1), "6443"),
         ("PodDisruptionBudget", "/spec/selector/matchLabels".to_owned(), json!({"app": "x"}), "several pods"),
+        (
+            "PodDisruptionBudget",
+            "/spec/unhealthyPodEvictionPolicy".to_owned(),
+            json!("AlwaysAllow"),
+            "not IfHealthyBudget",
+        ),
         ("VerticalPodAutoscaler", "/spec/targetRef/kind".to_owned(), json!("Deployment"), "has no target"),
         ("ClusterRoleBinding", "/subjects/0/name".to_owned(), json!("ksm"), "an account that is not there"),
         ("RoleBinding", "/roleRef/name".to_owned(), json!("ksm"), "a role that is not there"),
@@ -91,6 +130,34 @@ fn one_fault_is_enough() {
         let Err(error) = check("deploy/base/x", &objects) else { panic!("{kind} {pointer} {value} is taken") };
         assert!(format!("{error:#}").contains(expected), "{kind} {pointer}: {error:#}");
     }
+}
+
+/// In place of the ServiceMonitor and of every Service.
+#[test]
+fn a_pod_monitor_is_checked_like_a_service_monitor() {
+    let mut objects = everything();
+    objects.retain(|object| !["Service", "ServiceMonitor"].contains(&object["kind"].as_str().unwrap()));
+    objects.extend(read(&["components/pod-monitor/pod-monitor.yaml"]));
+    check("deploy/base/x", &objects).unwrap();
+    let endpoint = "/spec/podMetricsEndpoints/0";
+    for (pointer, value, expected) in [
+        ("/spec/selector/matchLabels".to_owned(), json!({"app": "x"}), "selects no pods"),
+        (format!("{endpoint}/port"), json!("http"), "has no port http"),
+        (format!("{endpoint}/honorLabels"), json!(false), "honorLabels is to be true"),
+        (
+            format!("{endpoint}/relabelings/1/sourceLabels/0"),
+            json!("__meta_kubernetes_endpointslice_name"),
+            "not every discovery",
+        ),
+    ] {
+        let mut wrong = objects.clone();
+        change(&mut wrong, "PodMonitor", &pointer, &value);
+        let error = format!("{:#}", check("deploy/base/x", &wrong).unwrap_err());
+        assert!(error.contains(expected), "{pointer}: {error}");
+    }
+    objects.extend(read(&["base/ksm-shard-auto/service.yaml"]));
+    let error = format!("{:#}", check("deploy/base/x", &objects).unwrap_err());
+    assert!(error.contains("not 0 Services"), "{error}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::place::{self, Mount, Root};
 use super::pod::Instance;
-use super::{ACCOUNT, PROMETHEUS, Run};
+use super::{ACCOUNT, NAMESPACE, PROMETHEUS, Run};
 use crate::exposition::Format;
 use crate::http::Client;
 use crate::manifests::metrics;
@@ -37,18 +37,89 @@ pub fn files_for(overlay: &str) -> &'static [&'static str] {
     }
 }
 
-/// All targets are up, no alert is there, and no series is missing that the reference has.
+/// All targets of a shipped configuration are up, no alert is there, and no series is missing that the reference has.
 pub fn check(run: &mut Run<'_>, file: &str, arguments: &[String]) -> Result<String> {
-    let reference = run.reference(arguments)?.metrics.base().trim_start_matches("http://").to_owned();
     self_metrics_exist(run)?;
-    let watch = Watch::start(run, file, file, &reference)?;
+    watch(run, file, shipped(file)?, arguments)
+}
+
+/// A shipped configuration.
+pub(super) fn shipped(file: &str) -> Result<Value> {
+    let path = cargo::workspace_root().join(PROMETHEUS_CONFIG).join(file);
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    serde_norway::from_str(&text).with_context(|| file.to_owned())
+}
+
+/// The same of an overlay's ServiceMonitor, by either way in which the operator may have Prometheus find its targets.
+pub fn check_monitor(run: &mut Run<'_>, objects: &[Value], arguments: &[String]) -> Result<Vec<String>> {
+    let monitor = objects.iter().find(|object| object["kind"] == "ServiceMonitor").context("there is a monitor")?;
+    let roles = ["endpoints", "endpointslice"].into_iter();
+    roles.map(|role| watch(run, &format!("monitor by {role}"), scrapes_of(monitor, role)?, arguments)).collect()
+}
+
+fn watch(run: &mut Run<'_>, what: &str, config: Value, arguments: &[String]) -> Result<String> {
+    let reference = run.reference(arguments)?.metrics.base().trim_start_matches("http://").to_owned();
+    let parts = config["scrape_configs"].as_array().map_or(0, Vec::len) - 1;
+    let watch = Watch::start(run, what, config, &reference).with_context(|| what.to_owned())?;
     let instances: Vec<&Instance> = run.kubelet.instances().collect();
-    let targets = watch.wait_up(&instances, file)?;
-    let series = watch.compare()?;
-    watch.check_labels(instances.len())?;
-    watch.quiet()?;
+    let targets = watch.wait_up(&instances, parts).with_context(|| what.to_owned())?;
+    let series = watch.compare().with_context(|| what.to_owned())?;
+    watch.check_labels(instances.len()).with_context(|| what.to_owned())?;
+    watch.quiet().with_context(|| what.to_owned())?;
     watch.prometheus.process.stop()?;
-    Ok(format!("Prometheus ({file}): {targets} targets up, {series} series as of the reference, no alert"))
+    Ok(format!("Prometheus ({what}): {targets} targets up, {series} series as of the reference, no alert"))
+}
+
+/// What the operator makes of a monitor, as far as ours goes.
+fn scrapes_of(monitor: &Value, role: &str) -> Result<Value> {
+    let port_name = match role {
+        "endpoints" => "__meta_kubernetes_endpoint_port_name",
+        _ => "__meta_kubernetes_endpointslice_port_name",
+    };
+    let mut jobs = Vec::new();
+    for (index, endpoint) in
+        monitor["spec"]["endpoints"].as_array().context("a monitor has endpoints")?.iter().enumerate()
+    {
+        let part_of = "__meta_kubernetes_service_label_app_kubernetes_io_part_of";
+        let mut rules = vec![
+            json!({"action": "keep", "source_labels": [part_of], "regex": "kube-state-metrics-sharded"}),
+            json!({"action": "keep", "source_labels": [port_name], "regex": endpoint["port"]}),
+            json!({"target_label": "endpoint", "replacement": endpoint["port"]}),
+        ];
+        for (label, source) in [
+            ("namespace", "namespace"),
+            ("service", "service_name"),
+            ("pod", "pod_name"),
+            ("container", "pod_container_name"),
+            ("job", "service_name"),
+        ] {
+            rules.push(json!({"source_labels": [format!("__meta_kubernetes_{source}")], "target_label": label}));
+        }
+        rules.extend(in_words_of_prometheus(&endpoint["relabelings"])?);
+        let mut job = json!({
+            "job_name": format!("monitor-{index}"),
+            "honor_labels": endpoint["honorLabels"] == true,
+            "kubernetes_sd_configs": [{"role": role, "namespaces": {"names": [NAMESPACE]}}],
+            "relabel_configs": rules,
+            "metric_relabel_configs": in_words_of_prometheus(&endpoint["metricRelabelings"])?,
+        });
+        if let Some(params) = endpoint.get("params") {
+            job["params"] = params.clone();
+        }
+        jobs.push(job);
+    }
+    Ok(json!({"scrape_configs": jobs}))
+}
+
+fn in_words_of_prometheus(rules: &Value) -> Result<Vec<Value>> {
+    let words = [("sourceLabels", "source_labels"), ("targetLabel", "target_label")];
+    let rules = rules.as_array().into_iter().flatten();
+    rules
+        .map(|rule| {
+            let text = words.iter().fold(rule.to_string(), |text, (from, to)| text.replace(from, to));
+            serde_json::from_str(&text).context("a rule stays JSON")
+        })
+        .collect()
 }
 
 /// The list that rules and dashboards are checked against is what a shard serves; the other binaries have no shards.
@@ -74,31 +145,28 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Starts one that keeps its data apart from others, by a name.
-    pub(super) fn start(run: &Run<'_>, name: &str, file: &str, reference: &str) -> Result<Self> {
-        let config = Self::config(run.kubelet.instances(), file, reference)?;
+    /// Starts one with these scrapes, which keeps its data apart from others by a name.
+    pub(super) fn start(run: &Run<'_>, what: &str, scrapes: Value, reference: &str) -> Result<Self> {
+        let config = Self::config(run.kubelet.instances(), scrapes, reference)?;
+        let name = what.replace(' ', "-");
         let folder = run.world.scratch.folder(&format!("prometheus-of-{name}"))?;
         let program = tools::ensure(&tools::PROMETHEUS)?;
         let environment = [("HOST", "127.0.0.1".to_owned()), ("PORT", run.server.port().to_string())]
             .map(|(name, value)| (format!("KUBERNETES_SERVICE_{name}"), value));
-        let command = place::command(&program, mounts(run, file)?, &environment, Root::Writable);
+        let command = place::command(&program, mounts(run, &name)?, &environment, Root::Writable);
         Ok(Self { prometheus: Prometheus::start_by(command, &config, &[], &folder, &run.world.logs)? })
     }
 
-    /// A configuration of ours that knows where the processes of these pods listen.
+    /// A configuration with these scrapes that knows where the processes of these pods listen.
     pub(super) fn config<'a>(
         instances: impl Iterator<Item = &'a Instance>,
-        file: &str,
+        mut config: Value,
         reference: &str,
     ) -> Result<Value> {
         let instances: Vec<&Instance> = instances.collect();
-        let root = cargo::workspace_root();
-        let path = root.join(PROMETHEUS_CONFIG).join(file);
-        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut config: Value = serde_norway::from_str(&text).with_context(|| file.to_owned())?;
         let jobs = config["scrape_configs"].as_array_mut().context("a scrape configuration has jobs")?;
         for job in jobs.iter_mut() {
-            ensure!(job.get("kubernetes_sd_configs").is_some(), "{file}: a job discovers nothing");
+            ensure!(job.get("kubernetes_sd_configs").is_some(), "a job discovers nothing");
             let rules = job["relabel_configs"].as_array_mut().context("a job relabels")?;
             for instance in &instances {
                 rules.push(address(instance, "metrics", &instance.exporter.metrics));
@@ -116,13 +184,13 @@ impl Watch {
             "static_configs": [{"targets": [reference]}],
         }));
         config["global"] = json!({"evaluation_interval": "1s"});
-        config["rule_files"] = json!([root.join("deploy/monitoring/rules.yaml")]);
+        config["rule_files"] = json!([cargo::workspace_root().join("deploy/monitoring/rules.yaml")]);
         Ok(config)
     }
 
-    /// Every port of every pod is a target by the name that outlives the pod, and nothing else is one.
-    pub(super) fn wait_up(&self, instances: &[&Instance], file: &str) -> Result<usize> {
-        let parts = if file.contains("parts") { 4 } else { 1 };
+    /// Every port of every pod is a target by the name that outlives the pod, that of the cluster in so many parts, and nothing
+    /// else is one.
+    pub(super) fn wait_up(&self, instances: &[&Instance], parts: usize) -> Result<usize> {
         let wanted = instances.len() * (parts + 1);
         let mut last = String::new();
         let up = wait::until("Prometheus has every target up", LIMIT, || {
@@ -194,7 +262,7 @@ impl Watch {
 }
 
 /// What a pod of Prometheus has: its account, and the authority of certificates where the configuration looks for it.
-fn mounts(run: &Run<'_>, file: &str) -> Result<Vec<Mount>> {
+fn mounts(run: &Run<'_>, what: &str) -> Result<Vec<Mount>> {
     let (namespace, name) = PROMETHEUS;
     let authority = fs::read(run.server.authority()).context("the API server has a certificate")?;
     let reader = run.kubelet.reader();
@@ -206,7 +274,7 @@ fn mounts(run: &Run<'_>, file: &str) -> Result<Vec<Mount>> {
     let mut mounts = Vec::new();
     for (place, files) in [(ACCOUNT, account.to_vec()), (AUTHORITY, vec![("ca.crt", reader.authority.clone())])] {
         let last = place.rsplit('/').next().unwrap_or_default();
-        let from = run.world.scratch.folder(&format!("prometheus-mounts-{file}/{last}"))?;
+        let from = run.world.scratch.folder(&format!("prometheus-mounts-{what}/{last}"))?;
         for (name, data) in files {
             fs::write(from.join(name), data).with_context(|| format!("cannot write {}", from.display()))?;
         }
@@ -218,7 +286,7 @@ fn mounts(run: &Run<'_>, file: &str) -> Result<Vec<Mount>> {
 /// The rule that leads from a port of a pod to its process.
 fn address(instance: &Instance, port: &str, client: &Client) -> Value {
     json!({
-        "source_labels": ["__meta_kubernetes_pod_name", "__meta_kubernetes_endpointslice_port_name"],
+        "source_labels": ["__meta_kubernetes_pod_name", "__meta_kubernetes_pod_container_port_name"],
         "regex": format!("{};{port}", instance.name()),
         "target_label": "__address__",
         "replacement": client.base().split("//").nth(1),
@@ -230,9 +298,9 @@ fn lasting_name(instance: &Instance) -> Result<String> {
     let workload = instance.label("app.kubernetes.io/name").context("a pod has a name label")?;
     let shard = instance.label("kube-state-metrics-sharded/shard");
     Ok(match (instance.controller(), shard) {
-        ("StatefulSet", _) => instance.name().to_owned(),
-        ("DaemonSet", _) => format!("{workload}/{}", instance.node()),
-        (_, Some(shard)) => format!("{workload}-{shard}"),
-        _ => workload.to_owned(),
+        ("StatefulSet", _) => format!("{NAMESPACE}/{}", instance.name()),
+        ("DaemonSet", _) => format!("{NAMESPACE}/{workload}/{}", instance.node()),
+        (_, Some(shard)) => format!("{NAMESPACE}/{workload}-{shard}"),
+        _ => format!("{NAMESPACE}/{workload}"),
     })
 }

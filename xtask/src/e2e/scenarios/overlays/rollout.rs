@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, ensure};
 use serde_json::json;
 
-use super::monitoring::Watch;
+use super::monitoring::{Watch, shipped};
 use super::pod::Instance;
 use super::{LIMIT, Run, content};
 
@@ -25,8 +25,8 @@ const AFTERMATH: Duration = Duration::from_secs(10);
 /// Changes the template of the pods, and looks at every tenth of a second of what Prometheus has of it.
 pub fn check(run: &mut Run<'_>, arguments: &[String]) -> Result<String> {
     let reference = run.reference(arguments)?.metrics.base().trim_start_matches("http://").to_owned();
-    let watch = Watch::start(run, "rollout", FILE, &reference)?;
-    watch.wait_up(&run.kubelet.instances().collect::<Vec<_>>(), FILE)?;
+    let watch = Watch::start(run, "rollout", shipped(FILE)?, &reference)?;
+    watch.wait_up(&run.kubelet.instances().collect::<Vec<_>>(), 1)?;
     let old = run.kubelet.instances().next().context("there is a pod")?.name().to_owned();
     let series = format!("count({{job=\"kube-state-metrics\",namespace=\"{}\"}})", content::NAMESPACE);
 
@@ -39,7 +39,7 @@ pub fn check(run: &mut Run<'_>, arguments: &[String]) -> Result<String> {
         let new = kubelet.instances().filter(|instance| instance.name() != old).count();
         if new > 0 && !told {
             // Where the process of a pod listens is known only once it runs.
-            watch.prometheus.reload(&Watch::config(kubelet.instances(), FILE, &reference)?)?;
+            watch.prometheus.reload(&Watch::config(kubelet.instances(), shipped(FILE)?, &reference)?)?;
             told = true;
         }
         let ready = kubelet.instances().any(|instance| instance.name() != old && instance.said == "ready");
@@ -50,7 +50,7 @@ pub fn check(run: &mut Run<'_>, arguments: &[String]) -> Result<String> {
         Ok((now()? - gone > AFTERMATH.as_secs_f64()).then_some(()))
     })?;
     let instances: Vec<&Instance> = run.kubelet.instances().collect();
-    watch.wait_up(&instances, FILE)?;
+    watch.wait_up(&instances, 1)?;
     interrupt::check()?;
 
     let end = now()?;
