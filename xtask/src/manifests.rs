@@ -2,7 +2,7 @@
 //! renders every base and overlay.
 //!
 //! Invariant: a binary may list and watch exactly the resources it can be told to serve, and nothing else; a shard that
-//! finds out its place by itself may read pods and StatefulSets of its own namespace as well.
+//! finds out its place by itself may get the pods of its own namespace as well, and read its StatefulSet there.
 
 mod checks;
 mod compositions;
@@ -138,7 +138,7 @@ fn rbac(base: &Base) -> String {
         let _ = write!(
             text,
             "---\n# For finding out the shard: its own pod, the StatefulSet that controls it, and whether the other pods of the set\n\
-             # are ready. They have no names that a Role could list, so it is about every pod and StatefulSet of its namespace.\n\
+             # are ready. A Role cannot list pods that come and go by name, so it is about every pod of its namespace.\n\
              apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: {name}\nrules:\n"
         );
         for (group, resource, verbs) in OWN_SET {
