@@ -10,7 +10,7 @@ mod program;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cluster::ApiServer;
 use program::{Folder, Running, addresses, connect, get, run, until};
@@ -161,7 +161,8 @@ const CASES: &[Case] = &[
 ];
 
 /// Options with a test of their own below.
-const ELSEWHERE: [&str; 4] = ["config", "continue-without-config", "reshard-overlap", "reshard-grace"];
+const ELSEWHERE: [&str; 5] =
+    ["config", "continue-without-config", "reshard-overlap", "reshard-grace", "shutdown-delay"];
 
 const CONFIG_MAPS: usize = 60;
 
@@ -201,7 +202,7 @@ struct Named {
 /// What `ksm-shard options` says.
 fn named() -> Vec<Named> {
     let page = run(PROGRAM, &["options"]).stdout;
-    let rows = page.lines().filter(|line| line.starts_with("| `"));
+    let rows = page.lines().filter(|line| line.starts_with("| `-"));
     let cell = |text: &str| text.trim().trim_matches('`').to_owned();
     rows.map(|row| {
         let mut cells = row.trim_start_matches("| ").split(" | ");
@@ -431,5 +432,25 @@ fn what_is_given_away_is_served_on_for_a_grace_or_not_at_all() {
                 });
             }
         }
+    }
+}
+
+#[test]
+fn who_is_told_to_stop_serves_on_for_the_delay() {
+    const DELAY: Duration = Duration::from_millis(1500);
+    let bench = Bench::new("every-delay");
+    let sources = [Source::CommandLine, Source::Environment, Source::File].map(Some);
+    for source in sources.into_iter().chain([None]) {
+        let running = Running::spawn(bench.command("shutdown-delay", source.map(|source| (source, "1.5s")), &[]));
+        let [metrics, telemetry] = addresses(&running.line());
+        until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+        let told = Instant::now();
+        running.terminate();
+        if source.is_some() {
+            until("it is not ready any more", || get(&telemetry, "/readyz") == (503, "stopping\n".to_owned()));
+            assert!(get(&metrics, "/metrics").1.contains("kube_pod_info{"), "{source:?}");
+        }
+        assert_eq!(running.ended().code, Some(0));
+        assert_eq!(told.elapsed() >= DELAY, source.is_some(), "{source:?}: {:?}", told.elapsed());
     }
 }
