@@ -45,7 +45,7 @@ impl Question {
     /// What is wrong with the answer.
     fn fault(&self, prometheus: &Prometheus) -> Option<String> {
         let (place, expression) = (&self.place, &self.expression);
-        if expression.contains('$') {
+        if has_variable(expression) {
             return Some(format!("{place}: `{expression}` has a variable that the dashboard has not"));
         }
         let answer = match prometheus.query(expression) {
@@ -67,6 +67,11 @@ impl Question {
         }
         Ok(None)
     }
+}
+
+/// Whether it has a variable of a dashboard; `$1` is what `label_replace` has matched.
+fn has_variable(expression: &str) -> bool {
+    expression.split('$').skip(1).any(|rest| !rest.starts_with(|next: char| next.is_ascii_digit()))
 }
 
 /// What is wrong with the answers, once all are right or at the end of `limit`.
