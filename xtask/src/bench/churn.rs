@@ -75,7 +75,7 @@ fn measure(programs: &Programs, server: &Server, plan: &Plan, side: Side, progre
     let slow = scrape_every(&subject, interval, plan.span())?;
     let used = Used::now(&subject, server, side)?.since(&begun);
     progress.note("fast scrapes");
-    let fast = scrape_every(&subject, Duration::from_secs(1), plan.span())?;
+    let fast = scrape_every(&subject, Duration::from_secs(1), plan.span() / 2)?;
     let memory = subject.memory()?;
     progress.note("age of data");
     let mut age_seconds = 0.0_f64;

@@ -192,7 +192,7 @@ impl Run<'_> {
         if name == "hash-sharded" {
             figures.push(scaling::check(self, &arguments)?);
         }
-        if name == "small" {
+        if name == "example-cluster-b" {
             figures.push(rollout::check(self, &arguments)?);
         }
         if self.kubelet.exporters().iter().any(|exporter| exporter.metrics.base().starts_with("https:")) {

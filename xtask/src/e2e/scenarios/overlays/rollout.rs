@@ -9,12 +9,14 @@ use serde_json::json;
 
 use super::monitoring::{Watch, shipped};
 use super::pod::Instance;
-use super::{LIMIT, Run, content};
+use super::{LIMIT, NAMESPACE, Run, content};
 
 use crate::interrupt;
 
 /// The workload.
-const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/kube-state-metrics/deployments/ksm-shard";
+const DEPLOYMENT: &str = "/apis/apps/v1/namespaces/kube-state-metrics/deployments/ksm-rest";
+
+const NAME: &str = "ksm-rest";
 
 /// How it is scraped.
 const FILE: &str = "scrape.yaml";
@@ -27,8 +29,12 @@ pub fn check(run: &mut Run<'_>, arguments: &[String]) -> Result<String> {
     let reference = run.reference(arguments)?.metrics.base().trim_start_matches("http://").to_owned();
     let watch = Watch::start(run, "rollout", shipped(FILE)?, &reference)?;
     watch.wait_up(&run.kubelet.instances().collect::<Vec<_>>(), 1)?;
-    let old = run.kubelet.instances().next().context("there is a pod")?.name().to_owned();
-    let series = format!("count({{job=\"kube-state-metrics\",namespace=\"{}\"}})", content::NAMESPACE);
+    let of_it = |instance: &&Instance| instance.label("app.kubernetes.io/name") == Some(NAME);
+    let old = run.kubelet.instances().find(of_it).context("there is a pod")?.name().to_owned();
+    let series = format!(
+        "count({{job=\"kube-state-metrics\",instance=\"{NAMESPACE}/{NAME}\",namespace=\"{}\"}})",
+        content::NAMESPACE
+    );
 
     let begun = now()?;
     let client = run.api.client().clone();
@@ -36,14 +42,14 @@ pub fn check(run: &mut Run<'_>, arguments: &[String]) -> Result<String> {
     client.send_json("PATCH", DEPLOYMENT, &annotated)?;
     let mut told = false;
     run.kubelet.until("the new pod is there and the old one is gone", LIMIT, |kubelet| {
-        let new = kubelet.instances().filter(|instance| instance.name() != old).count();
-        if new > 0 && !told {
+        let new = kubelet.instances().filter(of_it).find(|instance| instance.name() != old);
+        if new.is_some() && !told {
             // Where the process of a pod listens is known only once it runs.
             watch.prometheus.reload(&Watch::config(kubelet.instances(), shipped(FILE)?, &reference)?)?;
             told = true;
         }
-        let ready = kubelet.instances().any(|instance| instance.name() != old && instance.said == "ready");
-        Ok((ready && kubelet.instances().count() == 1).then_some(()))
+        let ready = new.is_some_and(|instance| instance.said == "ready");
+        Ok((ready && kubelet.instances().filter(of_it).count() == 1).then_some(()))
     })?;
     let gone = now()?;
     run.kubelet.until("some time has passed", 2 * AFTERMATH, |_| {
