@@ -206,7 +206,7 @@ fn output_folder(arguments: &BenchArgs) -> Option<PathBuf> {
 /// What an earlier run has left in the folder.
 ///
 /// # Errors
-/// There is none, or it is of another machine, revision or reference, so that figures would not belong together.
+/// There is none, or it is of another machine or reference, so that figures would not belong together.
 fn earlier(results: &Results, folder: &Path) -> Result<Results> {
     let path = folder.join("benchmarks.json");
     let text = fs::read_to_string(&path).with_context(|| format!("--add: cannot read {}", path.display()))?;
@@ -214,7 +214,7 @@ fn earlier(results: &Results, folder: &Path) -> Result<Results> {
     let of = |it: &Machine| (it.processor.clone(), it.cores, it.ours.clone(), it.reference.clone(), it.server.clone());
     ensure!(
         of(&earlier.machine) == of(&results.machine),
-        "--add: {} is of another machine, revision or reference: run everything anew",
+        "--add: {} is of another machine or reference: run everything anew",
         path.display()
     );
     Ok(earlier)

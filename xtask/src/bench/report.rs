@@ -55,7 +55,7 @@ pub fn goal_table(goals: &[Goal]) -> Table {
     };
     Table {
         title: "Goals".to_owned(),
-        note: "Ratios of the reference's figure to ours, both measured in this run.".to_owned(),
+        note: "Ratios of the reference's figure to ours, both measured in one run.".to_owned(),
         header: vec!["what", "goal", "reached", "met"],
         rows: goals.iter().map(row).collect(),
     }
@@ -75,10 +75,10 @@ pub fn markdown(results: &Results, command: &str, previous: &str) -> String {
     );
     let _ = write!(
         page,
-        "Our binaries beside kube-state-metrics {} (the reference), in one run, on the same API server ({}) and the same \
-         machine, one at a time. Seconds depend on the machine and on what else it does; read ratios.\n\n\
+        "Our binaries beside kube-state-metrics {} (the reference), each figure beside the other's in one run, on the same API server ({}) \
+         and the same machine, one at a time. Seconds depend on the machine and on what else it does; read ratios.\n\n\
          | | |\n| --- | --- |\n| date | {} |\n| ours | {} |\n| reference | kube-state-metrics {} |\n| machine | {} cores, {}, {} |\n\
-         | kernel | Linux {} |\n\n\
+         | kernel | Linux {} |\n{}\n\
          Run it again with `{command}`; it needs Go once, for building the reference and Prometheus. \
          All figures are in [benchmarks.json](benchmarks.json).\n\n",
         machine.reference,
@@ -90,6 +90,7 @@ pub fn markdown(results: &Results, command: &str, previous: &str) -> String {
         mebibytes(machine.memory),
         machine.processor,
         machine.kernel,
+        taken_over(results),
     );
     if !results.sizes.is_empty() {
         page += "![Time of a scrape and resident memory by size of the cluster, log scales](benchmarks.svg)\n\n";
@@ -101,6 +102,11 @@ pub fn markdown(results: &Results, command: &str, previous: &str) -> String {
     }
     page.truncate(page.trim_end().len());
     page + "\n"
+}
+
+/// Rows about what an earlier run has measured.
+fn taken_over(results: &Results) -> String {
+    results.taken_over.iter().map(|(what, of)| format!("| measured earlier: {what} | {of} |\n")).collect()
 }
 
 /// The section written by hand: the one there is, or a beginning of one.

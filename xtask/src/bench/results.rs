@@ -2,6 +2,8 @@
 //!
 //! Invariant: plain data; seconds, bytes and counts, never text made for people.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::figures::{Latency, Pair};
@@ -28,6 +30,9 @@ pub struct Results {
     pub shards: Option<ShardsResult>,
     /// Sizes of binaries.
     pub binaries: Vec<Binary>,
+    /// What was taken over from earlier runs: of which revision of ours, and when.
+    #[serde(default)]
+    pub taken_over: BTreeMap<String, String>,
 }
 
 /// How large a binary is.
@@ -38,27 +43,45 @@ pub struct Binary {
     /// Bytes.
     pub bytes: u64,
     /// Bytes of it as gzip, which is what there is to an image but for the roots of certificates.
+    #[serde(default)]
     pub packed: u64,
 }
 
 impl Results {
     /// Takes over from an earlier run what this one has not measured.
     pub fn add(&mut self, earlier: Self) {
-        let measured =
-            |size: &SizeResult| self.sizes.iter().any(|own| (own.pods, own.pods_only) == (size.pods, size.pods_only));
-        let sizes: Vec<SizeResult> = earlier.sizes.into_iter().filter(|size| !measured(size)).collect();
-        self.sizes.extend(sizes);
-        self.sizes.sort_by_key(|size| (size.pods, !size.pods_only));
-        fn or_earlier<T>(own: &mut Vec<T>, earlier: Vec<T>) {
-            if own.is_empty() {
-                *own = earlier;
+        let source = format!("{}, {}", earlier.machine.ours, earlier.machine.date);
+        let taken_over = &mut self.taken_over;
+        let same = earlier.machine.ours == self.machine.ours;
+        let mut note = |what: &str, taken: bool| {
+            let before = earlier.taken_over.get(what).cloned().or_else(|| (!same).then(|| source.clone()));
+            if let (true, Some(source)) = (taken, before) {
+                taken_over.insert(what.to_owned(), source);
+            }
+        };
+        for size in earlier.sizes {
+            let is_it = |own: &SizeResult| (own.pods, own.pods_only) == (size.pods, size.pods_only);
+            if !self.sizes.iter().any(is_it) {
+                let resources = if size.pods_only { "" } else { ", all resources" };
+                note(&format!("{} pods{resources}", size.pods), true);
+                self.sizes.push(size);
             }
         }
-        or_earlier(&mut self.churn, earlier.churn);
-        or_earlier(&mut self.prometheus, earlier.prometheus);
-        or_earlier(&mut self.node, earlier.node);
-        or_earlier(&mut self.binaries, earlier.binaries);
+        self.sizes.sort_by_key(|size| (size.pods, !size.pods_only));
+        fn or_earlier<T>(own: &mut Vec<T>, earlier: Vec<T>) -> bool {
+            let takes = own.is_empty() && !earlier.is_empty();
+            if takes {
+                *own = earlier;
+            }
+            takes
+        }
+        note("a cluster that changes", or_earlier(&mut self.churn, earlier.churn));
+        note("Prometheus", or_earlier(&mut self.prometheus, earlier.prometheus));
+        note("one node", or_earlier(&mut self.node, earlier.node));
+        note("binaries", or_earlier(&mut self.binaries, earlier.binaries));
+        note("relists", self.relist.is_none() && earlier.relist.is_some());
         self.relist = self.relist.take().or(earlier.relist);
+        note("shards", self.shards.is_none() && earlier.shards.is_some());
         self.shards = self.shards.take().or(earlier.shards);
     }
 
@@ -264,5 +287,23 @@ mod tests {
         let mut newer = Results { binaries: binaries(2), ..Results::default() };
         newer.add(earlier);
         assert_eq!(newer.binaries, binaries(2));
+        assert_eq!(newer.taken_over, BTreeMap::new(), "of the same revision");
+    }
+
+    #[test]
+    fn what_is_taken_over_from_another_revision_is_named() {
+        let of = |ours: &str| Machine { ours: ours.to_owned(), date: "2026-01-02".to_owned(), ..Machine::default() };
+        let first = Results {
+            machine: of("0.1.0 (a)"),
+            binaries: vec![Binary { name: "ksm-node".to_owned(), bytes: 1, packed: 1 }],
+            ..Results::default()
+        };
+        let mut second = Results { machine: of("0.1.0 (b)"), sizes: vec![size(1000, 1)], ..Results::default() };
+        second.add(first);
+        assert_eq!(second.taken_over, BTreeMap::from([("binaries".to_owned(), "0.1.0 (a), 2026-01-02".to_owned())]));
+        let mut third = Results { machine: of("0.1.0 (c)"), ..Results::default() };
+        third.add(second);
+        let expected = [("1000 pods", "0.1.0 (b), 2026-01-02"), ("binaries", "0.1.0 (a), 2026-01-02")];
+        assert_eq!(third.taken_over, expected.map(|(what, of)| (what.to_owned(), of.to_owned())).into());
     }
 }
