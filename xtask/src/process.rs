@@ -26,6 +26,8 @@ pub struct Process {
     child: Child,
     stdout: PathBuf,
     stderr: PathBuf,
+    /// Whether it was asked to stop.
+    asked: bool,
 }
 
 impl Process {
@@ -41,7 +43,7 @@ impl Process {
         let child = command
             .spawn()
             .with_context(|| format!("cannot start {name} ({})", Path::new(command.get_program()).display()))?;
-        Ok(Self { name: name.to_owned(), child, stdout, stderr })
+        Ok(Self { name: name.to_owned(), child, stdout, stderr, asked: false })
     }
 
     /// The name it was started under.
@@ -127,7 +129,8 @@ impl Process {
     }
 
     /// Asks it to stop, and does not wait.
-    pub fn ask_to_stop(&self) {
+    pub fn ask_to_stop(&mut self) {
+        self.asked = true;
         self.signal(Signal::TERM);
     }
 
@@ -145,20 +148,23 @@ impl Process {
         })
     }
 
-    /// Asks it to stop and waits; returns the exit status, or an error if it had to be killed.
+    /// Asks it to stop, unless it was asked before, and waits; returns the exit status, or an error if it had to be killed.
     pub fn stop(mut self) -> Result<ExitStatus> {
-        let (status, killed) = self.end()?;
+        // A second signal would have it stop at once.
+        let (status, killed) = self.end(!self.asked)?;
         if killed {
             bail!("{} did not stop within {} s of SIGTERM and was killed", self.name, GRACE.as_secs());
         }
         Ok(status)
     }
 
-    fn end(&mut self) -> Result<(ExitStatus, bool)> {
+    fn end(&mut self, ask: bool) -> Result<(ExitStatus, bool)> {
         if let Some(status) = self.exit_status()? {
             return Ok((status, false));
         }
-        self.signal(Signal::TERM);
+        if ask {
+            self.signal(Signal::TERM);
+        }
         let deadline = Instant::now() + GRACE;
         // Not `wait::until`: after Ctrl-C the children still get their time to stop.
         while Instant::now() < deadline {
@@ -179,7 +185,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.end();
+        let _ = self.end(true);
     }
 }
 
@@ -244,6 +250,20 @@ mod tests {
         let mut process = Process::start("waiter", shell("echo 'listening on 1'; sleep 600"), scratch.path()).unwrap();
         assert_eq!(process.wait_for_line("listening on ", SOON).unwrap(), "1");
         assert!(!process.stop().unwrap().success());
+    }
+
+    #[test]
+    fn who_was_asked_to_stop_is_not_asked_again() {
+        let scratch = scratch("asked");
+        // The first signal is taken, and takes a while; a second one would end it otherwise.
+        let script =
+            "trap 'trap \"exit 9\" TERM; sleep 0.3; exit 0' TERM; echo 'listening on 1'; while :; do sleep 0.01; done";
+        let mut process = Process::start("slow-stopper", shell(script), scratch.path()).unwrap();
+        process.wait_for_line("listening on ", SOON).unwrap();
+        process.ask_to_stop();
+        std::thread::sleep(Duration::from_millis(100));
+        let status = process.stop().unwrap();
+        assert!(status.success(), "{status}");
     }
 
     #[test]

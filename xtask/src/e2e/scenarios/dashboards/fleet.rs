@@ -118,8 +118,8 @@ impl Fleet {
     }
 
     /// Stops everything; a process that does not stop by itself is a fault.
-    pub fn stop(self) -> Result<()> {
-        for instance in &self.instances {
+    pub fn stop(mut self) -> Result<()> {
+        for instance in &mut self.instances {
             instance.exporter.process.ask_to_stop();
         }
         for instance in self.instances {
