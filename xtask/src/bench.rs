@@ -62,15 +62,20 @@ pub fn run(arguments: &BenchArgs) -> Result<()> {
         tools::ensure(&tools::ETCD)?;
         tools::ensure(&tools::KUBE_APISERVER)?;
     }
+    let results = Results { machine, ..Results::default() };
+    let folder = output_folder(arguments);
+    // Looked at first: what cannot be added to would be found out only once everything is measured.
+    let earlier = match folder.as_deref().filter(|_| arguments.add) {
+        Some(folder) => Some(earlier(&results, folder)?),
+        None => None,
+    };
     let scratch = Scratch::new("ksm-bench", arguments.keep)?;
     let programs = Programs::find(arguments.binaries.as_deref(), scratch.folder("logs")?)?;
-    let mut bench =
-        Bench { programs, scratch, plan, results: Results { machine, ..Results::default() }, failures: Vec::new() };
+    let mut bench = Bench { programs, scratch, plan, results, failures: Vec::new() };
     bench.run_all()?;
     let Bench { mut results, failures, .. } = bench;
-    let folder = output_folder(arguments);
-    if let Some(folder) = folder.as_deref().filter(|_| arguments.add) {
-        results.add(earlier(&results, folder)?);
+    if let Some(earlier) = earlier {
+        results.add(earlier);
     }
 
     for table in report::tables(&results) {
@@ -211,10 +216,11 @@ fn earlier(results: &Results, folder: &Path) -> Result<Results> {
     let path = folder.join("benchmarks.json");
     let text = fs::read_to_string(&path).with_context(|| format!("--add: cannot read {}", path.display()))?;
     let earlier: Results = serde_json::from_str(&text).with_context(|| format!("--add: {}", path.display()))?;
-    let of = |it: &Machine| (it.processor.clone(), it.cores, it.ours.clone(), it.reference.clone(), it.server.clone());
+    let of = |it: &Machine| (it.processor.clone(), it.cores, it.reference.clone(), it.server.clone());
+    let (before, now) = (of(&earlier.machine), of(&results.machine));
     ensure!(
-        of(&earlier.machine) == of(&results.machine),
-        "--add: {} is of another machine or reference: run everything anew",
+        before == now,
+        "--add: {} is of {before:?}, and this run would be of {now:?}: run everything anew",
         path.display()
     );
     Ok(earlier)
