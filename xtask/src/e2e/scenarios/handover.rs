@@ -48,6 +48,14 @@ struct Scrape {
     pods: BTreeSet<String>,
 }
 
+impl Scrape {
+    fn of(exporter: &Client) -> Result<Self> {
+        let start = Instant::now();
+        let pods = pods_of(exporter)?;
+        Ok(Self { start, end: Instant::now(), pods })
+    }
+}
+
 /// When each pod's event came.
 type Events = BTreeMap<String, Instant>;
 
@@ -64,16 +72,18 @@ pub fn run(world: &mut World) -> Result<String> {
     let node = world.start_ours("handover-node", "ksm-node", &[format!("--node={NODE}")])?;
     let unscheduled = world.start_ours("handover-unscheduled", "ksm-unscheduled", &[])?;
     let (node, unscheduled) = (&node.metrics, &unscheduled.metrics);
-    ensure!(pods_of(unscheduled)?.len() == PODS, "ksm-unscheduled does not show the {PODS} pods");
-    ensure!(pods_of(node)?.is_empty(), "ksm-node shows pods that are bound to no node");
+    let firsts = (Scrape::of(node)?, Scrape::of(unscheduled)?);
+    ensure!(firsts.1.pods.len() == PODS, "ksm-unscheduled does not show the {PODS} pods");
+    ensure!(firsts.0.pods.is_empty(), "ksm-node shows pods that are bound to no node");
     let version = client.get_json(&format!("{pods}?limit=1"))?;
     let version = version["metadata"]["resourceVersion"].as_str().context("a list has a version")?.to_owned();
 
     let done = AtomicBool::new(false);
     let (bound, left, node, unscheduled) = thread::scope(|scope| {
-        let bound = watch(scope, world, &version, &format!("spec.nodeName%3D{NODE}"), "ADDED");
-        let left = watch(scope, world, &version, "spec.nodeName%3D", "DELETED");
-        let scrapes = [scraper(scope, node, &done), scraper(scope, unscheduled, &done)];
+        // All four have looked before the first pod is bound: what they miss of it cannot be judged.
+        let bound = watch(scope, world, &version, &format!("spec.nodeName%3D{NODE}"), "ADDED")?;
+        let left = watch(scope, world, &version, "spec.nodeName%3D", "DELETED")?;
+        let scrapes = [scraper(scope, node, firsts.0, &done), scraper(scope, unscheduled, firsts.1, &done)];
         let outcome = bind(&client, &names).and_then(|()| {
             wait::until("every bound pod is shown by its node's process alone", LIMIT, || {
                 Ok((pods_of(node)?.len() == PODS && pods_of(unscheduled)?.is_empty()).then_some(()))
@@ -102,23 +112,23 @@ fn bind(client: &Client, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Notes when each pod has an event of that kind on a watch with that selector.
+/// Notes when each pod has an event of that kind on a watch with that selector, which is open when this returns.
 fn watch<'scope>(
     scope: &'scope Scope<'scope, '_>,
     world: &World,
     version: &str,
     selector: &str,
     kind: &'static str,
-) -> ScopedJoinHandle<'scope, Result<Events>> {
-    let client = world.api.client();
+) -> Result<ScopedJoinHandle<'scope, Result<Events>>> {
     let path = format!(
         "/api/v1/namespaces/{NAMESPACE}/pods?watch=true&fieldSelector={selector}&resourceVersion={version}\
          &timeoutSeconds={}",
         LIMIT.as_secs()
     );
-    scope.spawn(move || {
+    let lines = world.api.client()?.lines(&path)?;
+    Ok(scope.spawn(move || {
         let mut events = Events::new();
-        for line in client?.lines(&path)? {
+        for line in lines {
             let (line, now) = (line?, Instant::now());
             let event: Value = serde_json::from_str(&line).context("an event is JSON")?;
             if event["type"] == kind {
@@ -131,22 +141,24 @@ fn watch<'scope>(
         }
         // The caller knows which are missing.
         Ok(events)
-    })
+    }))
 }
 
+/// Scrapes until it is `done`; `first` is what was scraped before.
 fn scraper<'scope>(
     scope: &'scope Scope<'scope, '_>,
     exporter: &Client,
+    first: Scrape,
     done: &'scope AtomicBool,
 ) -> ScopedJoinHandle<'scope, Result<Vec<Scrape>>> {
     let exporter = exporter.clone();
     scope.spawn(move || {
-        let mut scrapes = Vec::new();
+        let mut scrapes = vec![first];
         while !done.load(Ordering::Acquire) {
-            let start = Instant::now();
-            let pods = pods_of(&exporter)?;
-            scrapes.push(Scrape { start, end: Instant::now(), pods });
-            thread::sleep(BEAT.saturating_sub(start.elapsed()));
+            let scrape = Scrape::of(&exporter)?;
+            let pause = BEAT.saturating_sub(scrape.start.elapsed());
+            scrapes.push(scrape);
+            thread::sleep(pause);
         }
         Ok(scrapes)
     })
