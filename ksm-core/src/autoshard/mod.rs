@@ -9,6 +9,7 @@ mod set;
 
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{debug, error, info, warn};
@@ -35,7 +36,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 const HINDSIGHT: Duration = Duration::from_secs(10);
 
 /// Which pod this is, and how its set is to be resharded.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Autoshard {
     /// Name of the pod.
     pub pod: String,
@@ -45,7 +46,11 @@ pub struct Autoshard {
     pub scheme: Scheme,
     /// For how long every shard must have been ready before what was given away is dropped; `None` drops it at once.
     pub overlap: Option<Duration>,
+    /// What follows the set. Only through it, so that a program that makes no [`Autoshard`] has none of that code in it.
+    follow: Follow,
 }
+
+type Follow = fn(Autoshard, watch::Receiver<Means>, Shares) -> BoxFuture<'static, ()>;
 
 /// What a pod that follows its set goes by, and may go by otherwise from some time on.
 #[derive(Clone)]
@@ -56,7 +61,19 @@ pub struct Means {
     pub overlap: Option<Duration>,
 }
 
+impl PartialEq for Autoshard {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_like(other) && self.overlap == other.overlap
+    }
+}
+
 impl Autoshard {
+    /// The pod of that name and namespace, with objects spread by `scheme`, and [`overlap`](Self::overlap).
+    pub fn new(pod: String, namespace: String, scheme: Scheme, overlap: Option<Duration>) -> Self {
+        let follow: Follow = |autoshard, means, shares| Box::pin(follow(autoshard, means, shares));
+        Self { pod, namespace, scheme, overlap, follow }
+    }
+
     /// What it means to follow the set by that client.
     pub fn means(&self, client: kube::Client) -> Means {
         Means { client, overlap: self.overlap }
@@ -64,7 +81,7 @@ impl Autoshard {
 
     /// Whether both are of the same pod and objects are spread alike, so that one goes on where the other was.
     pub fn is_like(&self, other: &Self) -> bool {
-        Self { overlap: None, ..self.clone() } == Self { overlap: None, ..other.clone() }
+        (&self.pod, &self.namespace, self.scheme) == (&other.pod, &other.namespace, other.scheme)
     }
 
     /// A share that is not known yet, for [`Autoshard::run`] to assign.
@@ -74,11 +91,15 @@ impl Autoshard {
 
     /// Follows the set and assigns shares, by whatever is the last of `means`. Ends only if the pod can have no shard,
     /// after saying so in the log.
-    pub async fn run(self, means: watch::Receiver<Means>, shares: Shares) {
-        let mut following = Following::new(self, means, shares);
-        if let Err(reason) = following.run().await {
-            error!(error = %chain(&reason), "no shard to serve");
-        }
+    pub fn run(self, means: watch::Receiver<Means>, shares: Shares) -> impl Future<Output = ()> + Send + use<> {
+        (self.follow)(self, means, shares)
+    }
+}
+
+async fn follow(autoshard: Autoshard, means: watch::Receiver<Means>, shares: Shares) {
+    let mut following = Following::new(autoshard, means, shares);
+    if let Err(reason) = following.run().await {
+        error!(error = %chain(&reason), "no shard to serve");
     }
 }
 
@@ -330,8 +351,7 @@ mod tests {
             Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("nobody answers"))
         };
         let client = kube::Client::new(tower::service_fn(nobody), "default");
-        let autoshard =
-            Autoshard { pod: "ksm-0".to_owned(), namespace: "mon".to_owned(), scheme: Scheme::Range, overlap: None };
+        let autoshard = Autoshard::new("ksm-0".to_owned(), "mon".to_owned(), Scheme::Range, None);
         let (shares, (_means, means)) = (autoshard.shares(), watch::channel(autoshard.means(client)));
         let following = Following::new(autoshard, means, shares);
         for (verb, resource) in [("get", "pods"), ("list", "statefulsets"), ("watch", "statefulsets")] {

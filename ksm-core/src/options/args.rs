@@ -314,7 +314,7 @@ impl ShardArgs {
             Overlap::On => Some(self.reshard_grace.unwrap_or(DEFAULT_GRACE)),
             Overlap::Off => None,
         };
-        Ok(Some(Autoshard { pod, namespace, scheme: self.shard_by.unwrap_or_default(), overlap }))
+        Ok(Some(Autoshard::new(pod, namespace, self.shard_by.unwrap_or_default(), overlap)))
     }
 
     /// The shard.

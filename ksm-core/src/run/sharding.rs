@@ -124,7 +124,7 @@ mod tests {
         let mut settings =
             Settings::resolve(&SharedArgs::default(), Part::Everything, Shard::WHOLE, &resources).unwrap();
         let (pod, namespace) = (pod.to_owned(), "mon".to_owned());
-        settings.autoshard = Some(Autoshard { pod, namespace, scheme: Scheme::Range, overlap });
+        settings.autoshard = Some(Autoshard::new(pod, namespace, Scheme::Range, overlap));
         settings
     }
 

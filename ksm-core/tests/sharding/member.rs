@@ -63,7 +63,7 @@ impl Member {
 
     /// Pod `ksm-<ordinal>` in the namespace `mon`.
     pub fn start_pod(client: &kube::Client, ordinal: u32, scheme: Scheme, overlap: Option<Duration>) -> Self {
-        let autoshard = Autoshard { pod: format!("ksm-{ordinal}"), namespace: "mon".to_owned(), scheme, overlap };
+        let autoshard = Autoshard::new(format!("ksm-{ordinal}"), "mon".to_owned(), scheme, overlap);
         let mut member = Self::start(client, autoshard.shares());
         let (means, received) = watch::channel(autoshard.means(client.clone()));
         member.means = Some(means);

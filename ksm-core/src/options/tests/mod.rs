@@ -429,24 +429,18 @@ fn a_pod_finds_out_its_shard_and_needs_its_namespace() {
         Job::Render { .. } | Job::Explain { .. } => panic!("nothing of the kind was asked for"),
     };
     let settings = autoshard(&["--pod=ksm-0", "--pod-namespace=mon"]).unwrap();
-    let expected = crate::autoshard::Autoshard {
-        pod: "ksm-0".to_owned(),
-        namespace: "mon".to_owned(),
-        scheme: Scheme::Range,
-        overlap: Some(std::time::Duration::from_secs(30)),
+    let expected = |scheme, seconds: Option<u64>| {
+        let overlap = seconds.map(std::time::Duration::from_secs);
+        Some(crate::autoshard::Autoshard::new("ksm-0".to_owned(), "mon".to_owned(), scheme, overlap))
     };
-    assert_eq!(settings.autoshard, Some(expected.clone()));
+    assert_eq!(settings.autoshard, expected(Scheme::Range, Some(30)));
     assert_eq!(settings.warnings, [""; 0]);
     let settings = autoshard(&["--pod=ksm-0", "--pod-namespace=mon", "--shard-by=md5", "--reshard-grace=1m"]).unwrap();
-    let overlap = Some(std::time::Duration::from_secs(60));
-    assert_eq!(
-        settings.autoshard,
-        Some(crate::autoshard::Autoshard { scheme: Scheme::Md5, overlap, ..expected.clone() })
-    );
+    assert_eq!(settings.autoshard, expected(Scheme::Md5, Some(60)));
     let settings =
         autoshard(&["--pod=ksm-0", "--pod-namespace=mon", "--reshard-overlap=off", "--shard=1", "--total-shards=2"]);
     let settings = settings.unwrap();
-    assert_eq!(settings.autoshard, Some(crate::autoshard::Autoshard { overlap: None, ..expected }));
+    assert_eq!(settings.autoshard, expected(Scheme::Range, None));
     assert_eq!(settings.warnings, ["--pod finds out the shard: --shard and --total-shards do not count"]);
     assert_eq!(autoshard(&["--pod=", "--pod-namespace="]).unwrap().autoshard, None);
     let warnings = |grace: &str| autoshard(&["--pod=ksm-0", "--pod-namespace=mon", grace]).unwrap().warnings;
