@@ -42,6 +42,10 @@ pub struct Arguments {
     /// Take the static binaries in this folder, or in its folders linux-amd64 and linux-arm64, instead of building them
     #[arg(long, value_name = "DIR")]
     pub binaries: Option<PathBuf>,
+    /// Build a second time, of a copy of the sources in another folder and with nothing built before, and fail if a binary
+    /// differs; takes as long as the first time
+    #[arg(long, conflicts_with = "binaries")]
+    pub reproduce: bool,
     /// Write images here [default: target/images]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

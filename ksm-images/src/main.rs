@@ -14,6 +14,7 @@ mod layout;
 mod platform;
 mod pushed;
 mod registry;
+mod reproduce;
 mod sbom;
 mod sources;
 
@@ -28,6 +29,7 @@ use crate::image::{About, Image};
 use crate::layout::Layout;
 use crate::platform::Platform;
 use crate::registry::Registry;
+use crate::sources::Sources;
 
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
@@ -60,8 +62,13 @@ fn run(arguments: &Arguments) -> Result<()> {
     for platform in &platforms {
         binaries.push(match &arguments.binaries {
             Some(folder) => sources::present(&names, folder, *platform)?,
-            None => sources::build(&names, *platform, &stamp)?,
+            None => Sources::own().build(&names, *platform, &stamp)?,
         });
+    }
+    if arguments.reproduce {
+        for (platform, paths) in platforms.iter().zip(&binaries) {
+            reproduce::check(*platform, &stamp, paths)?;
+        }
     }
     for name in names {
         let images = platforms.iter().zip(&binaries).map(|(platform, paths)| {
@@ -69,7 +76,7 @@ fn run(arguments: &Arguments) -> Result<()> {
             let binary = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
             platform.check_binary(&binary).with_context(|| path.display().to_string())?;
             if arguments.binaries.is_none() {
-                sources::check_paths(&binary).with_context(|| path.display().to_string())?;
+                Sources::own().check_paths(&binary).with_context(|| path.display().to_string())?;
             }
             let about = About { name, stamp: &stamp, platform: *platform };
             let image = Image::new(&about, &layer::layer(name, &binary, &roots)?)?;
@@ -81,6 +88,9 @@ fn run(arguments: &Arguments) -> Result<()> {
     let out = arguments.out.clone().unwrap_or_else(|| sources::workspace_root().join("target/images"));
     for layout in &layouts {
         print!("{}", layout.write(&out)?);
+    }
+    if arguments.reproduce {
+        println!("reproduced: a second build, of a copy of the sources, gave the same binaries");
     }
     if let Some(engine) = engine {
         for layout in &layouts {

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
 use crate::platform::Platform;
-use crate::sources::{Stamp, cargo};
+use crate::sources::{Sources, Stamp};
 
 /// Between fields of what cargo is asked to print.
 const SEPARATOR: char = '|';
@@ -35,7 +35,7 @@ struct Tree {
 
 /// The bill of a binary. Of one that was `built_here` it is known which standard library and C library it has.
 pub fn describe(name: &str, platform: Platform, stamp: &Stamp, built_here: bool) -> Result<Vec<u8>> {
-    let mut command = cargo();
+    let mut command = Sources::own().cargo();
     command.args(["tree", "--locked", "--package", name, "--edges", "normal,no-proc-macro"]);
     command.args(["--target", platform.target(), "--prefix", "depth", "--format", "|{p}|{l}|{r}"]);
     let tree = parse(&output(command, "cargo tree")?)?;

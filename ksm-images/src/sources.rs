@@ -1,4 +1,4 @@
-//! The sources: which revision they are, and release binaries of them.
+//! The sources: which revision they are, where they lie, and release binaries of them.
 //!
 //! Invariant: a binary has no path of the machine in it that it was built on, neither of the checkout nor of the sources of
 //! dependencies, and has the revision and date that its image has too.
@@ -79,55 +79,119 @@ fn git(arguments: &[&str]) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// `cargo` in the workspace.
-pub fn cargo() -> Command {
-    let mut command = Command::new("cargo");
-    command.current_dir(workspace_root());
-    command
+/// A checkout, or a copy of one.
+pub struct Sources {
+    root: PathBuf,
+    /// Where cargo is to put what it builds, if not where it would.
+    target: Option<PathBuf>,
 }
 
-/// Release binaries that need no shared library, by name.
-///
-/// glibc can be linked so too: it has resolvers for files and DNS within itself since 2.34.
-pub fn build(names: &[&str], platform: Platform, stamp: &Stamp) -> Result<BTreeMap<String, PathBuf>> {
-    let target = platform.target();
-    let mut command = cargo();
-    // With a target named, the flags are for the binaries and not for build scripts and macros.
-    command.args(["build", "--locked", "--release", "--target", target]);
-    for name in names {
-        command.args(["--package", name, "--bin", name]);
+impl Sources {
+    /// Those of this program.
+    pub fn own() -> Self {
+        Self { root: workspace_root().to_owned(), target: None }
     }
-    let paths = paths()?;
-    let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
-    flags.extend(paths.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")));
-    command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
-    // The same for what is written in C.
-    let variable = format!("CFLAGS_{}", target.replace('-', "_"));
-    let given = std::env::var(&variable).or_else(|_| std::env::var("CFLAGS")).unwrap_or_default();
-    // Flags in a variable end at blanks.
-    let whole = paths.iter().filter(|(from, _)| !from.contains(char::is_whitespace));
-    let flags = whole.map(|(from, to)| format!("-ffile-prefix-map={from}={to}"));
-    command.env(&variable, [given].into_iter().chain(flags).collect::<Vec<_>>().join(" "));
-    command.env("KSM_REVISION", &stamp.revision).env("KSM_DATE", &stamp.date);
-    platform.prepare(&mut command);
-    let status = command.status().context("cannot run cargo")?;
-    ensure!(status.success(), "cargo build failed for {target}: see its messages above");
-    let folder = target_folder(&metadata(true)?)?.join(target).join("release");
-    names.iter().map(|name| found(name, folder.join(name))).collect()
+
+    /// Copies the files that git knows, as they are now, into `folder`; what is built of them goes into `target`.
+    pub fn copied(folder: &Path, target: &Path) -> Result<Self> {
+        for name in git(&["ls-files", "-z"])?.split_terminator('\0') {
+            let (from, to) = (workspace_root().join(name), folder.join(name));
+            // Removed, and git not told yet.
+            if !from.exists() {
+                continue;
+            }
+            let copied = to.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::copy(&from, &to));
+            copied.with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
+        }
+        Ok(Self { root: folder.to_owned(), target: Some(target.to_owned()) })
+    }
+
+    /// `cargo` in their folder.
+    pub fn cargo(&self) -> Command {
+        let mut command = Command::new("cargo");
+        command.current_dir(&self.root);
+        if let Some(target) = &self.target {
+            command.env("CARGO_TARGET_DIR", target);
+        }
+        command
+    }
+
+    /// Release binaries that need no shared library, by name.
+    ///
+    /// glibc can be linked so too: it has resolvers for files and DNS within itself since 2.34.
+    pub fn build(&self, names: &[&str], platform: Platform, stamp: &Stamp) -> Result<BTreeMap<String, PathBuf>> {
+        let target = platform.target();
+        let mut command = self.cargo();
+        // With a target named, the flags are for the binaries and not for build scripts and macros.
+        command.args(["build", "--locked", "--release", "--target", target]);
+        for name in names {
+            command.args(["--package", name, "--bin", name]);
+        }
+        let paths = self.paths()?;
+        let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
+        flags.extend(paths.iter().map(|(from, to)| format!("--remap-path-prefix={from}={to}")));
+        command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+        // The same for what is written in C.
+        let variable = format!("CFLAGS_{}", target.replace('-', "_"));
+        let given = std::env::var(&variable).or_else(|_| std::env::var("CFLAGS")).unwrap_or_default();
+        // Flags in a variable end at blanks.
+        let whole = paths.iter().filter(|(from, _)| !from.contains(char::is_whitespace));
+        let flags = whole.map(|(from, to)| format!("-ffile-prefix-map={from}={to}"));
+        command.env(&variable, [given].into_iter().chain(flags).collect::<Vec<_>>().join(" "));
+        command.env("KSM_REVISION", &stamp.revision).env("KSM_DATE", &stamp.date);
+        platform.prepare(&mut command);
+        let status = command.status().context("cannot run cargo")?;
+        ensure!(status.success(), "cargo build failed for {target}: see its messages above");
+        let folder = self.target_folder()?.join(target).join("release");
+        names.iter().map(|name| found(name, folder.join(name))).collect()
+    }
+
+    /// Where cargo puts what it builds.
+    pub fn target_folder(&self) -> Result<PathBuf> {
+        target_folder(&self.metadata(true)?)
+    }
+
+    /// Fails if a binary that was built here has a path of this machine in it.
+    pub fn check_paths(&self, binary: &[u8]) -> Result<()> {
+        // One as short as `/src` is part of others.
+        for (path, _) in self.paths()?.into_iter().filter(|(path, _)| Path::new(path).components().count() > 2) {
+            let inside = format!("{path}/");
+            let found = binary.windows(inside.len()).any(|window| window == inside.as_bytes());
+            ensure!(!found, "it has the path {path} in it, so that another machine would build another image");
+        }
+        Ok(())
+    }
+
+    /// Paths of this machine that compilers would write into binaries, as in messages of panics, and what they write
+    /// instead; of several that fit the last one counts. Two machines would build two binaries, and each would tell of its
+    /// own.
+    fn paths(&self) -> Result<Vec<(String, String)>> {
+        let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+        let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+        paths_of(&self.metadata(false)?, &self.root, home.as_deref())
+    }
+
+    /// What cargo says of the workspace, `own` or with all that it depends on.
+    fn metadata(&self, own: bool) -> Result<Value> {
+        let mut command = self.cargo();
+        command.args(["metadata", "--locked", "--format-version", "1"]);
+        if own {
+            command.arg("--no-deps");
+        }
+        let output = command.output().context("cannot run cargo")?;
+        ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim_end());
+        serde_json::from_slice(&output.stdout).context("cargo metadata is not JSON")
+    }
 }
 
-/// Paths of this machine that compilers would write into binaries, as in messages of panics, and what they write instead; of
-/// several that fit the last one counts. Two machines would build two binaries, and each would tell of its own.
-fn paths() -> Result<Vec<(String, String)>> {
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
-    paths_of(&metadata(false)?, home.as_deref())
+fn target_folder(metadata: &Value) -> Result<PathBuf> {
+    Ok(metadata["target_directory"].as_str().context("cargo metadata names no target folder")?.into())
 }
 
-fn paths_of(metadata: &Value, home: Option<&Path>) -> Result<Vec<(String, String)>> {
+fn paths_of(metadata: &Value, root: &Path, home: Option<&Path>) -> Result<Vec<(String, String)>> {
     let mut paths = vec![
         (target_folder(metadata)?.display().to_string(), "./target".to_owned()),
-        (workspace_root().display().to_string(), ".".to_owned()),
+        (root.display().to_string(), ".".to_owned()),
     ];
     paths.extend(home.map(|home| (home.display().to_string(), "/cargo".to_owned())));
     // The name of a registry's folder depends on where it is read from, which may be a mirror.
@@ -138,17 +202,6 @@ fn paths_of(metadata: &Value, home: Option<&Path>) -> Result<Vec<(String, String
         sources.filter_map(|package| Path::new(package["manifest_path"].as_str()?).parent()?.parent()).collect();
     paths.extend(folders.into_iter().map(|folder| (folder.display().to_string(), "/registry".to_owned())));
     Ok(paths)
-}
-
-/// Fails if a binary that was built here has a path of this machine in it.
-pub fn check_paths(binary: &[u8]) -> Result<()> {
-    // One as short as `/src` is part of others.
-    for (path, _) in paths()?.into_iter().filter(|(path, _)| Path::new(path).components().count() > 2) {
-        let inside = format!("{path}/");
-        let found = binary.windows(inside.len()).any(|window| window == inside.as_bytes());
-        ensure!(!found, "it has the path {path} in it, so that another machine would build another image");
-    }
-    Ok(())
 }
 
 /// The binaries in a folder: in its folder for the platform if it has one.
@@ -162,23 +215,6 @@ fn found(name: &str, path: PathBuf) -> Result<(String, PathBuf)> {
     let folder = path.parent().unwrap_or(&path).display();
     ensure!(path.is_file(), "there is no {name} in {folder}");
     Ok((name.to_owned(), path))
-}
-
-/// Where cargo puts what it builds.
-fn target_folder(metadata: &Value) -> Result<PathBuf> {
-    Ok(metadata["target_directory"].as_str().context("cargo metadata names no target folder")?.into())
-}
-
-/// What cargo says of the workspace, `own` or with all that it depends on.
-fn metadata(own: bool) -> Result<Value> {
-    let mut command = cargo();
-    command.args(["metadata", "--locked", "--format-version", "1"]);
-    if own {
-        command.arg("--no-deps");
-    }
-    let output = command.output().context("cannot run cargo")?;
-    ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr).trim_end());
-    serde_json::from_slice(&output.stdout).context("cargo metadata is not JSON")
 }
 
 #[cfg(test)]
@@ -208,7 +244,7 @@ mod tests {
             {"source": "registry+https://x", "manifest_path": "/builds/cargo/registry/src/mirror-1/tar-0.4.0/Cargo.toml"},
             {"source": "git+https://y", "manifest_path": "/builds/cargo/git/checkouts/y-1/0a/Cargo.toml"},
         ]});
-        let paths = paths_of(&metadata, Some("/builds/cargo".as_ref())).unwrap();
+        let paths = paths_of(&metadata, workspace_root(), Some("/builds/cargo".as_ref())).unwrap();
         // As rustc does: the last prefix that fits.
         let written = |path: &str| {
             let fits = paths.iter().rfind(|(from, _)| path.starts_with(from.as_str()));
@@ -227,9 +263,9 @@ mod tests {
     #[test]
     fn a_path_of_this_machine_in_a_binary_is_noticed() {
         let mut binary = b"\x7fELF and /registry/clap-4.0.0/src/lib.rs".to_vec();
-        check_paths(&binary).unwrap();
+        Sources::own().check_paths(&binary).unwrap();
         binary.extend(workspace_root().join("ksm-core/src/lib.rs").display().to_string().bytes());
-        assert!(check_paths(&binary).is_err());
+        assert!(Sources::own().check_paths(&binary).is_err());
     }
 
     #[test]
