@@ -122,7 +122,7 @@ fn check_split(arguments: &DemoArgs, exporters: &[(Exporter, String)]) -> Result
         Summary::read(&found.with_context(|| format!("{name} was started"))?.0)
     };
     let mut shown = Vec::new();
-    let outcome = wait::until("the parts add up to the whole", Duration::from_secs(15), || {
+    let outcome = wait::until("the parts add up to the whole", Duration::from_secs(60), || {
         let (whole, node) = (find("ksm-shard")?, find("ksm-node")?);
         let (first, second) = (find("ksm-shard-0-of-2")?, find("ksm-shard-1-of-2")?);
         let (unscheduled, rest) = (find("ksm-unscheduled")?, find("ksm-rest")?);

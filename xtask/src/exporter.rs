@@ -15,10 +15,10 @@ use crate::ports;
 use crate::process::Process;
 
 /// Time for an exporter to list the whole cluster.
-pub const READY_LIMIT: Duration = Duration::from_secs(60);
+pub const READY_LIMIT: Duration = Duration::from_secs(120);
 
 /// Time until both ports listen; the API server is not asked for this.
-const LISTEN_LIMIT: Duration = Duration::from_secs(20);
+const LISTEN_LIMIT: Duration = Duration::from_secs(60);
 
 /// A running exporter, ours or the reference.
 pub struct Exporter {

@@ -14,8 +14,11 @@ use rustix::process::{Pid, Signal};
 
 use crate::wait;
 
-/// How long a child may take to stop by itself before it is killed.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long a child may take to stop by itself before that is a fault: exporters finish what they are sending first.
+const GRACE: Duration = Duration::from_secs(60);
+
+/// The same where nobody asks how it ended.
+const SHORT_GRACE: Duration = Duration::from_secs(10);
 
 /// Lines of a log that an error shows.
 const TAIL: usize = 15;
@@ -151,21 +154,21 @@ impl Process {
     /// Asks it to stop, unless it was asked before, and waits; returns the exit status, or an error if it had to be killed.
     pub fn stop(mut self) -> Result<ExitStatus> {
         // A second signal would have it stop at once.
-        let (status, killed) = self.end(!self.asked)?;
+        let (status, killed) = self.end(!self.asked, GRACE)?;
         if killed {
             bail!("{} did not stop within {} s of SIGTERM and was killed", self.name, GRACE.as_secs());
         }
         Ok(status)
     }
 
-    fn end(&mut self, ask: bool) -> Result<(ExitStatus, bool)> {
+    fn end(&mut self, ask: bool, grace: Duration) -> Result<(ExitStatus, bool)> {
         if let Some(status) = self.exit_status()? {
             return Ok((status, false));
         }
         if ask {
             self.signal(Signal::TERM);
         }
-        let deadline = Instant::now() + GRACE;
+        let deadline = Instant::now() + grace;
         // Not `wait::until`: after Ctrl-C the children still get their time to stop.
         while Instant::now() < deadline {
             if let Some(status) = self.exit_status()? {
@@ -185,7 +188,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let _ = self.end(true);
+        let _ = self.end(true, SHORT_GRACE);
     }
 }
 
@@ -232,7 +235,7 @@ impl Drop for Scratch {
 mod tests {
     use super::*;
 
-    const SOON: Duration = Duration::from_secs(20);
+    const SOON: Duration = Duration::from_secs(60);
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
@@ -256,12 +259,12 @@ mod tests {
     fn who_was_asked_to_stop_is_not_asked_again() {
         let scratch = scratch("asked");
         // The first signal is taken, and takes a while; a second one would end it otherwise.
-        let script =
-            "trap 'trap \"exit 9\" TERM; sleep 0.3; exit 0' TERM; echo 'listening on 1'; while :; do sleep 0.01; done";
+        let script = "trap 'trap \"exit 9\" TERM; echo asked 1; sleep 0.3; exit 0' TERM; echo 'listening on 1'; \
+             while :; do sleep 0.01; done";
         let mut process = Process::start("slow-stopper", shell(script), scratch.path()).unwrap();
         process.wait_for_line("listening on ", SOON).unwrap();
         process.ask_to_stop();
-        std::thread::sleep(Duration::from_millis(100));
+        process.wait_for_line("asked ", SOON).unwrap();
         let status = process.stop().unwrap();
         assert!(status.success(), "{status}");
     }

@@ -17,8 +17,8 @@ use crate::process::Process;
 use crate::progress::{Progress, elapsed};
 use crate::{cargo, wait};
 
-/// The longest build of one component, on a slow machine with a cold cache.
-const BUILD_LIMIT: std::time::Duration = std::time::Duration::from_secs(40 * 60);
+/// The longest build of one component, with a cold cache and at the lowest priority beside builds of others.
+const BUILD_LIMIT: std::time::Duration = std::time::Duration::from_secs(4 * 60 * 60);
 
 /// A program built from a Go module.
 #[derive(Debug)]

@@ -26,6 +26,22 @@ pub fn until<T>(what: &str, limit: Duration, mut probe: impl FnMut() -> Result<O
     }
 }
 
+/// Calls `check` until it succeeds, at least once; fails with what it said last.
+pub fn until_ok<T>(what: &str, limit: Duration, mut check: impl FnMut() -> Result<T>) -> Result<T> {
+    let mut last = None;
+    let outcome = until(what, limit, || match check() {
+        Ok(value) => Ok(Some(value)),
+        Err(error) => {
+            last = Some(error);
+            Ok(None)
+        }
+    });
+    outcome.map_err(|error| match last {
+        Some(last) => last.context(error),
+        None => error,
+    })
+}
+
 /// Waits until a moment.
 pub fn until_moment(moment: Instant) -> Result<()> {
     loop {
@@ -57,5 +73,20 @@ mod tests {
         });
         assert_eq!(looks, 1);
         assert!(outcome.unwrap_err().to_string().contains("a miracle"));
+    }
+
+    #[test]
+    fn what_fails_at_first_is_tried_again_and_what_fails_for_ever_says_why() {
+        let mut tries = 0;
+        let mut third_time = || {
+            tries += 1;
+            if tries < 3 {
+                bail!("try {tries}")
+            }
+            Ok(tries)
+        };
+        assert_eq!(until_ok("luck", Duration::from_secs(60), &mut third_time).unwrap(), 3);
+        let outcome: Result<()> = until_ok("a miracle", Duration::ZERO, || bail!("none in sight"));
+        assert_eq!(format!("{:#}", outcome.unwrap_err()), "a miracle: did not happen within 0 s: none in sight");
     }
 }

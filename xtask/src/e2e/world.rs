@@ -21,7 +21,7 @@ use crate::process::Scratch;
 use crate::{cargo, plant, tools, wait};
 
 /// Time for two exporters to show the same objects.
-const SETTLE_LIMIT: Duration = Duration::from_secs(30);
+const SETTLE_LIMIT: Duration = Duration::from_secs(90);
 
 /// The shared state of a run. Fields drop in order: the API server before its store, both before their folder.
 pub struct World {

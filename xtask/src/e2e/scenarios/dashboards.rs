@@ -52,7 +52,8 @@ pub fn run(world: &mut World) -> Result<String> {
     let faults = ask::faults(&prometheus, &questions, LIMIT)?;
     ensure!(faults.is_empty(), "{} of {} queries:\n    {}", faults.len(), questions.len(), faults.join("\n    "));
     let rules = check_rules(&prometheus)?;
-    let (nodes, pods) = check_counts(&prometheus, &fleet)?;
+    let counts = wait::until_ok("the numbers are those of the cluster", LIMIT, || check_counts(&prometheus, &fleet));
+    let (nodes, pods) = counts?;
     let (queries, processes) = (questions.len(), fleet.len());
     prometheus.process.stop()?;
     fleet.stop()?;
@@ -130,7 +131,7 @@ fn check_rules(prometheus: &Prometheus) -> Result<usize> {
 
 /// What the first panels of the cluster's dashboard show is what the API server has. Returns both numbers.
 fn check_counts(prometheus: &Prometheus, fleet: &Fleet) -> Result<(usize, usize)> {
-    // Scrapes lie behind by their interval, and a pod may be seen by two while it is bound.
+    // Scrapes are behind by their interval, and a pod may be seen by two while it is bound.
     let slack = 8 * DEMO_CHURN as usize;
     let mut counted = [0, 0];
     for (place, (plural, metric)) in counted.iter_mut().zip([("nodes", "kube_node_info"), ("pods", "kube_pod_info")]) {

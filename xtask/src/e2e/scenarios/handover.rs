@@ -36,10 +36,10 @@ const SHOWN_LIMIT: Duration = Duration::from_secs(1);
 const SCRAPE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Events reach the exporters and the scenario over different connections, on a machine that is busy.
-const SLACK: Duration = Duration::from_millis(250);
+const SLACK: Duration = Duration::from_secs(1);
 
 /// Time until all pods are where they belong, and for the watches to end.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(90);
 
 /// One scrape of a process.
 struct Scrape {
@@ -95,6 +95,9 @@ pub fn run(world: &mut World) -> Result<String> {
         outcome?;
         Ok::<_, anyhow::Error>((bound?, left?, node?, unscheduled?))
     })?;
+    for scrapes in [&node, &unscheduled] {
+        ensure!(scrapes.len() > PODS / 2, "{} scrapes are too few to judge by", scrapes.len());
+    }
     let figures = judge(&names, &bound, &left, &node, &unscheduled)?;
     client.send_json("DELETE", &pods, &json!({"gracePeriodSeconds": 0}))?;
     Ok(figures)
@@ -180,6 +183,7 @@ fn pods_of(exporter: &Client) -> Result<BTreeSet<String>> {
 /// Holds what was scraped against the events.
 fn judge(names: &[String], bound: &Events, left: &Events, node: &[Scrape], unscheduled: &[Scrape]) -> Result<String> {
     let (mut shown_after, mut doubled, mut missing, mut apart) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut late = Duration::ZERO;
     for name in names {
         let event = *bound.get(name).with_context(|| format!("no event that {name} was bound"))?;
         let other = *left.get(name).with_context(|| format!("no event that {name} left those without a node"))?;
@@ -195,13 +199,14 @@ fn judge(names: &[String], bound: &Events, left: &Events, node: &[Scrape], unsch
         let distance = if event > other { event - other } else { other - event };
         let hole = between(&unscheduled[went], &node[came - 1]);
         ensure!(hole <= distance + SLACK, "{name} is in neither for {hole:?}, its events are {distance:?} apart");
+        late = late.max(node[came - 1].start.saturating_duration_since(event));
         shown_after.push(node[came].end.saturating_duration_since(event));
         doubled.push(between(&node[came], &unscheduled[went - 1]));
         missing.push(hole);
         apart.push(distance);
     }
     let [shown, doubled, missing, apart] = [shown_after, doubled, missing, apart].map(Spread::of);
-    ensure!(shown.longest <= SHOWN_LIMIT, "a pod is shown {} after its event", shown.longest());
+    ensure!(late <= SHOWN_LIMIT, "a pod is not shown {} after its event", milliseconds(late));
     ensure!(doubled.longest <= SCRAPE_INTERVAL, "a pod is in both for {}", doubled.longest());
     Ok(format!(
         "{} pods bound, each shown by its node's process {} after the event (longest {}), in both for {} (longest {}), \
@@ -281,12 +286,12 @@ mod tests {
         let before = &[(0, true), (120, false), (5000, false)];
         for (node, unscheduled, message) in [
             (
-                &[(0, false), (1090, false), (1120, true)][..],
-                &[(0, true), (1110, true), (1115, false)][..],
+                &[(0, false), (1110, false), (1120, true)][..],
+                &[(0, true), (1105, true), (1108, false)][..],
                 "after its event",
             ),
             (&[(0, false), (105, true)], &[(0, true), (1300, true), (1310, false)], "in both for"),
-            (&[(0, false), (600, false), (620, true)], before, "in neither for"),
+            (&[(0, false), (1300, false), (1320, true)], before, "in neither for"),
             (&[(0, false), (105, true), (130, false), (160, true)], before, "comes and goes"),
             (&[(0, false), (105, true)], &[(0, true), (105, false), (110, true), (120, false)], "goes and comes"),
             (&[(0, false), (105, false)], before, "no scrape of ksm-node shows"),

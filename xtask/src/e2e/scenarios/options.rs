@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
@@ -12,10 +13,17 @@ use crate::compare::View;
 use crate::e2e::objects::{BULK_NODES, RESOURCES};
 use crate::e2e::world::World;
 use crate::exposition::{Family, Format};
+use crate::wait;
 
 /// Beginnings of names of the reference's self-metrics that we do not have: what is about Go and its HTTP library, and
 /// about custom resources.
 const NOT_OURS: [&str; 3] = ["go_", "promhttp_", "kube_state_metrics_custom_resource_state_"];
+
+/// How many families of self-metrics both have, at least.
+const SELF_METRICS: usize = 20;
+
+/// Time for the API server to say who may read; until then the answer is 503.
+const REVIEW_LIMIT: Duration = Duration::from_secs(60);
 
 /// One set of arguments, and the queries with which it is scraped.
 struct Set {
@@ -131,7 +139,9 @@ fn auth_filter(world: &World) -> Result<()> {
             [(None, 401), (Some("made-up"), 401), (Some(LIMITED_TOKEN), 403), (Some(ADMIN_TOKEN), 200)]
         {
             let client = token.map_or_else(|| port.clone(), |token| port.with_token(token));
-            let answer = client.get("/metrics", None)?;
+            let answer = wait::until("the API server is asked", REVIEW_LIMIT, || {
+                Ok(Some(client.get("/metrics", None)?).filter(|answer| answer.status != 503))
+            })?;
             ensure!(answer.status == status, "{token:?} gets {}, want {status}", answer.status);
             ensure!(status == 200 || !answer.body.contains("kube_"), "{token:?} is shown metrics");
             let health = client.get("/readyz", None)?;
@@ -178,6 +188,7 @@ fn self_metrics(world: &World) -> Result<usize> {
         equal += 1;
     }
     ensure!(faults.is_empty(), "{}", faults.join("; "));
+    ensure!(equal >= SELF_METRICS, "only {equal} self-metrics were compared");
     Ok(equal)
 }
 

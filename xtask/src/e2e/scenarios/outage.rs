@@ -18,8 +18,8 @@ use crate::wait;
 /// How long the API server stays away: longer than the first few retries.
 const DOWN: Duration = Duration::from_secs(5);
 
-/// Time for a new object to show up after the restart.
-const RECOVERY_LIMIT: Duration = Duration::from_secs(30);
+/// Time for a new object to show up after the restart: pauses between tries grow up to 30 s.
+const RECOVERY_LIMIT: Duration = Duration::from_secs(90);
 
 /// Runs the scenario.
 pub fn run(world: &mut World) -> Result<String> {
@@ -33,6 +33,9 @@ pub fn run(world: &mut World) -> Result<String> {
         world.start_ours("rest", "ksm-rest", &flags.arguments(&rest_resources()))?,
     ];
     let before = exporters.iter().map(view).collect::<Result<Vec<View>>>()?;
+    for (exporter, before) in exporters.iter().zip(&before) {
+        ensure!(before.samples() > 0, "{} has nothing to lose", exporter.name());
+    }
 
     world.api.kill()?;
     let down = Instant::now();
@@ -52,6 +55,7 @@ pub fn run(world: &mut World) -> Result<String> {
         }
         wait::pause()?;
     }
+    ensure!(scrapes >= exporters.len(), "nothing was scraped while the API server was down");
     world.api.run(&world.etcd)?;
     let down = elapsed(down.elapsed());
 

@@ -33,6 +33,7 @@ use crate::exporter::Exporter;
 use crate::exposition::Format;
 use crate::manifests::render::{self, Kustomize};
 use crate::progress::elapsed;
+use crate::wait;
 
 /// The namespace of all overlays.
 const NAMESPACE: &str = "kube-state-metrics";
@@ -48,6 +49,9 @@ const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// Time until all pods of an overlay are ready, or gone.
 const LIMIT: Duration = Duration::from_secs(120);
+
+/// Time for the API server to know a right that was granted.
+const RIGHTS_LIMIT: Duration = Duration::from_secs(30);
 
 /// Arguments that spread the work or say how it is served, and not what.
 const NOT_FOR_THE_REFERENCE: [&str; 12] = [
@@ -180,7 +184,10 @@ impl Run<'_> {
 
     fn check(&mut self, name: &str, objects: &[Value]) -> Result<String> {
         self.wait_ready(objects)?;
-        self.kubelet.instances().try_for_each(pod::Instance::check_rights)?;
+        // The API server takes a moment to know what was granted.
+        wait::until_ok("every account has its rights", RIGHTS_LIMIT, || {
+            self.kubelet.instances().try_for_each(pod::Instance::check_rights)
+        })?;
         self.check_budgets(objects)?;
         let arguments = self.reference_arguments()?;
         let samples = self.compare(name, &arguments)?;

@@ -16,13 +16,13 @@ use crate::cluster::{SHARD_TOKEN, SHARD_USER};
 use crate::compare::View;
 use crate::e2e::world::World;
 use crate::exporter::Exporter;
-use crate::exposition::Format;
+use crate::exposition::{Exposition, Format};
 use crate::http::Client;
-use crate::interrupt;
 use crate::kubeconfig;
 use crate::manifests::OWN_SET;
 use crate::progress::elapsed;
 use crate::proxy::Proxy;
+use crate::{interrupt, wait};
 
 const NAMESPACE: &str = "resharded";
 
@@ -30,14 +30,14 @@ const SETS: &str = "/apis/apps/v1/namespaces/resharded/statefulsets";
 
 const PODS: &str = "/api/v1/namespaces/resharded/pods";
 
-/// `--reshard-grace`: several scrapes, and little to wait for.
-const GRACE: &str = "6s";
+/// `--reshard-grace`: as long as a pod may take to learn that its set was scaled.
+const GRACE: &str = "10s";
 
 /// Time between scrapes.
 const BEAT: Duration = Duration::from_secs(1);
 
 /// Time for a set to come to rest.
-const REST_LIMIT: Duration = Duration::from_secs(120);
+const REST_LIMIT: Duration = Duration::from_secs(240);
 
 /// Time to notice a missing right, and a granted one.
 const NOTICE_LIMIT: Duration = Duration::from_secs(40);
@@ -72,7 +72,7 @@ pub fn run(world: &mut World) -> Result<String> {
         ("the API server restarted", 2, Trouble::Restart),
     ] {
         set.scale(replicas)?;
-        set.beats(1)?;
+        set.until_noticed().context(what)?;
         let (relisted, resumed) = (set.relisted(), set.resumed());
         set.trouble(trouble).context(what)?;
         set.rest(&format!("{replicas} shards, {what} meanwhile"))?;
@@ -177,8 +177,10 @@ impl<'a> Set<'a> {
             },
         });
         client.send_json("POST", SETS, &set)?;
-        let throughout = pods_in(&unsplit)?;
-        ensure!(!throughout.is_empty(), "no pods to lose");
+        // The API server takes a moment to know a right that was granted.
+        let throughout = wait::until("pods are served", NOTICE_LIMIT, || {
+            Ok(Some(pods_in(&unsplit)?).filter(|pods| !pods.is_empty()))
+        })?;
         Ok(Self {
             world,
             proxy,
@@ -276,6 +278,20 @@ impl<'a> Set<'a> {
             interrupt::check()?;
         }
         Ok(())
+    }
+
+    /// Until every pod knows how many there are to be: who is told to stop without having learned why, and cannot learn it
+    /// any more, stops.
+    fn until_noticed(&mut self) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            self.beats(1)?;
+            let mut pods = self.pods.values().map(|pod| pod.exporter.self_metrics());
+            if pods.all(|metrics| metrics.is_ok_and(|metrics| total(&metrics) == Some(f64::from(self.replicas)))) {
+                return Ok(());
+            }
+            ensure!(started.elapsed() < NOTICE_LIMIT, "not every pod notices a change within {NOTICE_LIMIT:?}");
+        }
     }
 
     /// Until there are as many pods as there should be and every series is served once.
@@ -423,7 +439,7 @@ pub fn is_settled<'a>(shards: impl IntoIterator<Item = &'a Exporter>, total: u32
     for shard in shards {
         let metrics = shard.self_metrics()?;
         let value = |name: &str| metrics.select(name, &[]).next().map(|sample| sample.value);
-        let settled = value("kube_state_metrics_total_shards") == Some(f64::from(total))
+        let settled = self::total(&metrics) == Some(f64::from(total))
             && value("kube_state_metrics_sharded_reshard_overlap") == Some(0.0)
             && metrics.select("kube_state_metrics_sharded_resharding", &[]).all(|sample| sample.value == 0.0);
         if !settled {
@@ -431,6 +447,11 @@ pub fn is_settled<'a>(shards: impl IntoIterator<Item = &'a Exporter>, total: u32
         }
     }
     Ok(true)
+}
+
+/// Of how many shards a process says that it is one.
+fn total(metrics: &Exposition) -> Option<f64> {
+    metrics.select("kube_state_metrics_total_shards", &[]).next().map(|sample| sample.value)
 }
 
 fn is_ready(pod: &Pod) -> bool {

@@ -144,11 +144,17 @@ impl<'a> Kubelet<'a> {
 
     fn tell(&self, pod: &Value, word: &str) -> Result<()> {
         let path = format!("/api/v1/namespaces/{NAMESPACE}/pods/{}", text(pod, "/metadata/name")?);
-        // A pod that is told to have ended is gone at any moment.
-        let still = self.client.get_json(&path);
-        if still.is_ok_and(|still| still["metadata"]["uid"] == pod["metadata"]["uid"]) {
-            self.client.send_json("PATCH", &path, &json!({"metadata": {"annotations": {PROCESS: word}}}))?;
+        // A pod that is told to have ended is gone at any moment, between these two as well.
+        let is_there = || {
+            let still = self.client.get_json(&path);
+            still.is_ok_and(|still| still["metadata"]["uid"] == pod["metadata"]["uid"])
+        };
+        if !is_there() {
+            return Ok(());
         }
-        Ok(())
+        match self.client.send_json("PATCH", &path, &json!({"metadata": {"annotations": {PROCESS: word}}})) {
+            Err(error) if is_there() => Err(error),
+            _ => Ok(()),
+        }
     }
 }

@@ -22,7 +22,7 @@ use crate::prometheus::Prometheus;
 use crate::{cargo, tools, wait};
 
 /// Time to find and scrape everything, at a scrape a second.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_secs(120);
 
 /// Where our configurations look for the authority of certificates.
 const AUTHORITY: &str = "/etc/prometheus/kube-state-metrics-sharded";
@@ -64,7 +64,8 @@ fn watch(run: &mut Run<'_>, what: &str, config: Value, arguments: &[String]) -> 
     let instances: Vec<&Instance> = run.kubelet.instances().collect();
     let targets = watch.wait_up(&instances, parts).with_context(|| what.to_owned())?;
     let series = watch.compare().with_context(|| what.to_owned())?;
-    watch.check_labels(instances.len()).with_context(|| what.to_owned())?;
+    let labelled = wait::until_ok("samples have the right labels", LIMIT, || watch.check_labels(instances.len()));
+    labelled.with_context(|| what.to_owned())?;
     watch.quiet().with_context(|| what.to_owned())?;
     watch.prometheus.process.stop()?;
     Ok(format!("Prometheus ({what}): {targets} targets up, {series} series as of the reference, no alert"))
@@ -200,11 +201,13 @@ impl Watch {
             Ok((values.len() == wanted && up == wanted).then_some(()))
         });
         up.with_context(|| last)?;
-        for instance in instances {
-            let target = format!("up{{job=\"kube-state-metrics\",instance=\"{}\"}}", lasting_name(instance)?);
-            ensure!(self.count(&target)? == parts as f64, "not {parts} of {target}");
-        }
-        Ok(wanted)
+        wait::until_ok("targets have lasting names", LIMIT, || {
+            for instance in instances {
+                let target = format!("up{{job=\"kube-state-metrics\",instance=\"{}\"}}", lasting_name(instance)?);
+                ensure!(self.count(&target)? == parts as f64, "not {parts} of {target}");
+            }
+            Ok(wanted)
+        })
     }
 
     /// The same series, whoever serves them; returns how many.
@@ -246,7 +249,11 @@ impl Watch {
 
     /// No alert fires or is about to, but for moments at the start, when some targets have not been scraped.
     fn quiet(&self) -> Result<()> {
-        wait::until("the rules are evaluated", LIMIT, || Ok((self.count("ksm:objects:sum")? > 0.0).then_some(())))?;
+        wait::until("the rules are evaluated", LIMIT, || {
+            let rules = self.prometheus.rules()?;
+            let evaluated = !rules.is_empty() && rules.iter().all(|rule| rule["health"] == "ok");
+            Ok((evaluated && self.count("ksm:objects:sum")? > 0.0).then_some(()))
+        })?;
         let mut last = Vec::new();
         let outcome = wait::until("no alert is left", LIMIT, || {
             last = self.prometheus.query("ALERTS")?;

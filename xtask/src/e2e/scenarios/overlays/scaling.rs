@@ -60,6 +60,7 @@ pub fn check(run: &mut Run<'_>, arguments: &[String]) -> Result<String> {
             Ok(enough.then_some(()))
         })?;
     }
+    ensure!(scrapes > 20, "{scrapes} scrapes are too few to see a hole");
     run.compare("2 shards, scaled from 3 by way of 5", arguments).context("after scaling")?;
     Ok(format!(
         "3, 5, 2 shards in {} without one of {} objects missing in any of {scrapes} scrapes",
