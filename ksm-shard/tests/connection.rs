@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -69,27 +69,28 @@ const HASH: &str = "kube_state_metrics_config_hash";
 /// Scrapes all the time; no scrape may have less than three pods.
 struct Scraper {
     stop: Arc<AtomicBool>,
-    thread: thread::JoinHandle<usize>,
+    scrapes: Arc<AtomicUsize>,
+    thread: thread::JoinHandle<()>,
 }
 
 impl Scraper {
     fn start(metrics: &str) -> Self {
-        let (stop, metrics) = (Arc::new(AtomicBool::new(false)), metrics.to_owned());
-        let stopped = Arc::clone(&stop);
+        let (stop, scrapes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (stopped, counted, metrics) = (Arc::clone(&stop), Arc::clone(&scrapes), metrics.to_owned());
         let thread = thread::spawn(move || {
-            let mut scrapes = 0;
             while !stopped.load(Relaxed) {
                 assert!(pods(&metrics) >= 3);
-                scrapes += 1;
+                counted.fetch_add(1, Relaxed);
             }
-            scrapes
         });
-        Self { stop, thread }
+        Self { stop, scrapes, thread }
     }
 
     fn end(self) {
+        // A thread that has ended has failed, which is told below.
+        until("there were some scrapes", || self.scrapes.load(Relaxed) > 10 || self.thread.is_finished());
         self.stop.store(true, Relaxed);
-        assert!(self.thread.join().expect("no scrape misses a pod") > 10);
+        self.thread.join().expect("no scrape misses a pod");
     }
 }
 

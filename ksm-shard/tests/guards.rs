@@ -198,15 +198,30 @@ fn profiles_are_taken_one_at_a_time() {
     for wrong in ["seconds=0", "seconds=1000", "seconds=x"] {
         assert_eq!(get(&telemetry, &format!("/debug/pprof/profile?{wrong}")).0, 400, "{wrong}");
     }
-    let asked = [(); 2].map(|()| {
-        let telemetry = telemetry.clone();
-        std::thread::spawn(move || profile(&telemetry, 3, "").0)
+    // One of the two may be so late that the other is done before: then it is taken as well.
+    let met = (0..5).any(|_| {
+        let asked = [(); 2].map(|()| {
+            let telemetry = telemetry.clone();
+            std::thread::spawn(move || profile(&telemetry, 3, "").0)
+        });
+        let mut statuses = asked.map(|asked| asked.join().expect("it is answered"));
+        statuses.sort_unstable();
+        assert!([[200, 429], [200, 200]].contains(&statuses), "{statuses:?}");
+        statuses == [200, 429]
     });
-    let mut statuses = asked.map(|asked| asked.join().expect("it is answered"));
-    statuses.sort_unstable();
-    assert_eq!(statuses, [200, 429]);
+    assert!(met, "two are taken at the same time");
     let (status, body) = profile(&telemetry, 1, "");
     assert!(status == 200 && !body.is_empty(), "there may be another one afterwards");
+}
+
+/// Status for that token once the API server was asked, which may be too slow to be waited for.
+fn reviewed(address: &str, path: &str, token: &str) -> u16 {
+    let mut status = 0;
+    until("the token is reviewed", || {
+        status = ask(address, path, &format!("authorization: Bearer {token}\r\n")).0;
+        status != 503
+    });
+    status
 }
 
 #[test]
@@ -243,19 +258,19 @@ fn tokens_are_reviewed_and_no_answer_is_no_permission() {
             until("health pages are open", || get(address, path) == (200, "ok\n".to_owned()));
         }
         assert_eq!(ask(address, "/metrics", "").0, 401);
-        assert_eq!(ask(address, "/metrics", &bearer("made-up")).0, 401);
-        assert_eq!(ask(address, "/metrics", &bearer("stranger")).0, 403);
-        assert_eq!(ask(address, "/", &bearer("reader")).0, 403);
+        assert_eq!(reviewed(address, "/metrics", "made-up"), 401);
+        assert_eq!(reviewed(address, "/metrics", "stranger"), 403);
+        assert_eq!(reviewed(address, "/", "reader"), 403);
         for path in ["/debug/pprof/", "/debug/pprof/profile?seconds=1"] {
             assert_eq!(ask(address, path, "").0, 401);
-            assert_eq!(ask(address, path, &bearer("made-up")).0, 401);
-            assert_eq!(ask(address, path, &bearer("no-profiles")).0, 403);
+            assert_eq!(reviewed(address, path, "made-up"), 401);
+            assert_eq!(reviewed(address, path, "no-profiles"), 403);
         }
-        assert_eq!(ask(address, "/metrics", &bearer("reader")).0, 200);
+        assert_eq!(reviewed(address, "/metrics", "reader"), 200);
     }
     // Profiles are not for the main port.
-    assert_eq!(ask(&metrics, "/debug/pprof/profile?seconds=1", &bearer("reader")).0, 404);
-    assert_eq!(ask(&telemetry, "/debug/pprof/", &bearer("reader")).0, 200);
+    assert_eq!(reviewed(&metrics, "/debug/pprof/profile?seconds=1", "reader"), 404);
+    assert_eq!(reviewed(&telemetry, "/debug/pprof/", "reader"), 200);
     let (status, body) = profile(&telemetry, 1, &bearer("reader"));
     assert!(status == 200 && body.windows(11).any(|word| word == b"nanoseconds"), "{status}");
     // Answers are remembered for a while; whatever is new cannot be asked any more.
@@ -340,11 +355,14 @@ fn passwords_are_not_asked_for_beside_tokens() {
     // No client could send both, so it is not taken.
     let hash = bcrypt::hash("x", 4).expect("a hash");
     folder.write("web.yaml", &format!("basic_auth_users: {{u: \"{hash}\"}}\n"));
+    let message = "exclude each other, going on as before";
+    until("that is said", || running.said().contains(message));
+    // It is looked at every second; once is enough.
     std::thread::sleep(std::time::Duration::from_millis(2500));
-    assert_eq!(ask(&metrics, "/metrics", "authorization: Bearer any\r\n").0, 401);
+    assert_eq!(reviewed(&metrics, "/metrics", "any"), 401);
     running.terminate();
     let log = running.ended().stderr;
-    assert_eq!(log.matches("exclude each other, going on as before").count(), 1, "{log}");
+    assert_eq!(log.matches(message).count(), 1, "{log}");
 }
 
 #[test]

@@ -6,9 +6,9 @@ mod cluster;
 mod program;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cluster::ApiServer;
 use ksm_testbed::{Fault, Verb};
@@ -52,24 +52,27 @@ fn twenty_changes_in_ten_seconds_lose_no_scrape() {
     let [metrics, telemetry] = addresses(&running.line());
     until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
     let first_hash = told(&telemetry, HASH);
-    let stop = Arc::new(AtomicBool::new(false));
+    let (stop, scrapes) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let scraper = {
-        let (stop, metrics) = (Arc::clone(&stop), metrics.clone());
+        let (stop, scrapes, metrics) = (Arc::clone(&stop), Arc::clone(&scrapes), metrics.clone());
         thread::spawn(move || {
-            let mut scrapes = 0;
             while !stop.load(Relaxed) {
                 let (status, body) = get(&metrics, "/metrics");
                 // All pods, with labels of the one configuration or the other, never of both.
                 assert_eq!((status, samples(&body, "kube_pod_info")), (200, 2000));
                 let [app, team] = ["label_app=", "label_team="].map(|label| body.matches(label).count());
                 assert!([(2000, 0), (0, 2000)].contains(&(app, team)), "{app} {team}");
-                scrapes += 1;
+                scrapes.fetch_add(1, Relaxed);
             }
-            scrapes
         })
     };
-    for i in 1..=20 {
-        folder.write("ksm.yaml", &content(i));
+    // On a slow machine it takes more of them until some were taken up, and scraped.
+    let (started, mut changes) = (Instant::now(), 0);
+    let reloads = || running.said().matches("new configuration in use").count();
+    while (changes < 20 || reloads() < 5 || scrapes.load(Relaxed) <= 20) && !scraper.is_finished() {
+        assert!(started.elapsed() < Duration::from_secs(180), "{} reloads, {scrapes:?} scrapes", reloads());
+        changes += 1;
+        folder.write("ksm.yaml", &content(changes));
         thread::sleep(Duration::from_millis(500));
     }
     folder.write("ksm.yaml", &content(1));
@@ -77,14 +80,11 @@ fn twenty_changes_in_ten_seconds_lose_no_scrape() {
     until("its hash is shown", || told(&telemetry, HASH) != first_hash);
     assert_eq!(told(&telemetry, SUCCESSFUL), "1");
     stop.store(true, Relaxed);
-    let scrapes = scraper.join().expect("no scrape fails");
-    assert!(scrapes > 20, "{scrapes}");
+    scraper.join().expect("no scrape fails");
     assert_eq!(running.id(), process);
     running.terminate();
     let outcome = running.ended();
     assert_eq!(outcome.code, Some(0), "{}", outcome.stderr);
-    let reloads = outcome.stderr.matches("new configuration in use").count();
-    assert!(reloads >= 5, "{reloads}: {}", outcome.stderr);
 }
 
 #[test]
@@ -172,8 +172,8 @@ fn what_is_logged_changes_with_the_file() {
     until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
     let hash = told(&telemetry, HASH);
     let mut hashes = vec![hash];
-    for content in ["resources: [pods]\nv: 10\n", "resources: [pods]\nv: 0\n"] {
-        folder.write("ksm.yaml", content);
+    for verbosity in [10, 0, 1] {
+        folder.write("ksm.yaml", &format!("resources: [pods]\nv: {verbosity}\n"));
         until("it is in use", || !hashes.contains(&told(&telemetry, HASH)));
         hashes.push(told(&telemetry, HASH));
         // Something to log at level 10, which every connection is.
@@ -186,7 +186,26 @@ fn what_is_logged_changes_with_the_file() {
     let (before, _) = log.split_once("synced").expect("it is said");
     let (_, after) = log.split_once("new configuration in use").expect("it is said");
     let (between, after) = after.split_once("new configuration in use").expect("it is said twice");
+    // Whoever was about to log something does so a moment later: what counts is the next list.
+    let (_, after) = after.split_once("new configuration, listing aside").expect("there is a third one");
     assert!(!before.contains("TRACE") && between.contains("TRACE") && !after.contains("TRACE"), "{log}");
+}
+
+#[test]
+fn every_event_is_logged_at_verbosity_six() {
+    for (verbosity, is_logged) in [(6, true), (5, false)] {
+        let server = ApiServer::start();
+        pods(&server, 1);
+        let running = server.program(PROGRAM, &["--resources=pods", &format!("-v={verbosity}")]);
+        let [metrics, telemetry] = addresses(&running.line());
+        until("everything is listed", || get(&telemetry, "/readyz").0 == 200);
+        server.apply(json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "late", "namespace": "shop"}}));
+        until("it is served", || get(&metrics, "/metrics").1.contains("pod=\"late\""));
+        running.terminate();
+        let log = running.ended().stderr;
+        let is_event = |line: &&str| ["TRACE", "Added", "late", "shop"].iter().all(|word| line.contains(word));
+        assert_eq!(log.lines().filter(is_event).count(), usize::from(is_logged), "{log}");
+    }
 }
 
 #[test]

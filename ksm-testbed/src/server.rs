@@ -1,11 +1,17 @@
 //! Listens, serves connections, and can be made unreachable and reachable again under the same address.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::{mpsc, oneshot},
     task::JoinSet,
 };
@@ -14,6 +20,8 @@ use crate::api::Api;
 
 /// Time between attempts to listen on the old port again.
 const REBIND: Duration = Duration::from_millis(10);
+/// How long such attempts go on; nobody is to wait for ever for who was given the port.
+const REBIND_AT_MOST: Duration = Duration::from_secs(30);
 /// Time that the answer to the request for an outage gets for leaving.
 const FAREWELL: Duration = Duration::from_millis(20);
 
@@ -91,6 +99,7 @@ pub(crate) async fn serve(mut listener: TcpListener, api: Arc<Api>, mut commands
                 }
                 Some(Command::Down(done)) => {
                     drop(listener);
+                    let reserved = reserve(address);
                     connections.shutdown().await;
                     tracing::info!(%address, "refusing connections");
                     let _ = done.send(());
@@ -98,6 +107,7 @@ pub(crate) async fn serve(mut listener: TcpListener, api: Arc<Api>, mut commands
                         None => return Ok(()),
                         Some(done) => {
                             listener = rebind(address).await;
+                            drop(reserved);
                             tracing::info!(%address, "accepting connections again");
                             let _ = done.send(());
                         }
@@ -119,12 +129,31 @@ async fn wait_for_up(commands: &mut OutageCommands) -> Option<oneshot::Sender<()
     }
 }
 
+/// Holds an address on which nobody listens: the kernel gives its port to nobody else then, be it for listening or, as
+/// happens to clients that try this very address again and again, for connecting.
+fn reserve(address: SocketAddr) -> Option<TcpSocket> {
+    let bind = || {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // Who asks for this very address and sets this too may still have it.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        Ok(socket)
+    };
+    bind().inspect_err(|error: &io::Error| tracing::warn!(%address, %error, "the address is not reserved")).ok()
+}
+
+/// Listens again.
+///
+/// # Panics
+/// Somebody else does so for long.
 async fn rebind(address: SocketAddr) -> TcpListener {
+    let started = Instant::now();
     loop {
         match TcpListener::bind(address).await {
             Ok(listener) => return listener,
             Err(error) => {
                 tracing::warn!(%address, %error, "listening again failed");
+                assert!(started.elapsed() < REBIND_AT_MOST, "cannot listen on {address} again: {error}");
                 tokio::time::sleep(REBIND).await;
             }
         }

@@ -132,7 +132,7 @@ pub(super) mod tests {
     use crate::view::{DecodeError, Encoding, Meta, Object, ObjectMeta, decode};
 
     /// How long anything may take before a test fails.
-    const DEADLINE: Duration = Duration::from_secs(20);
+    const DEADLINE: Duration = Duration::from_secs(120);
 
     /// Settings to serve these resources with nothing out of the ordinary.
     pub(in crate::run) fn settings(plurals: &[&str]) -> Settings {

@@ -6,6 +6,7 @@
 use std::fmt::Write;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use super::pages::waited_for;
 use crate::catalogue::{About, Catalogue, ServedResource};
 use crate::watch::{Filtering, Phase};
 
@@ -25,10 +26,9 @@ const LARGEST: usize = 10;
 /// The page of the main port.
 pub(super) fn metrics_page(about: &About, catalogue: &Catalogue) -> String {
     let mut page = open(about, "Metrics about the state of Kubernetes objects");
-    let ready = if catalogue.is_ready() {
-        "<span class=ok>ready</span>"
-    } else {
-        "<span class=busy>waiting for the first lists</span>"
+    let ready = match waited_for(about, catalogue) {
+        None => "<span class=ok>ready</span>".to_owned(),
+        Some(what) => format!("<span class=busy>{}</span>", escape(&what)),
     };
     let mode = escape(&about.part);
     let status = about.shares.status();

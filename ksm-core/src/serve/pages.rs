@@ -15,7 +15,7 @@ use super::crowd::{Crowd, Cut};
 use super::exposition::{Coding, Exposition};
 use super::query::Selection;
 use super::{Body, Client, Handler, landing, negotiate};
-use crate::catalogue::{Catalogue, Live, Served, ServedResource};
+use crate::catalogue::{About, Catalogue, Live, Served, ServedResource};
 use crate::exposition::Format;
 use crate::telemetry::Telemetry;
 
@@ -165,17 +165,23 @@ fn health(path: &str, served: &Served, request: &Request<Incoming>) -> Response<
         "/readyz" if guarded && (stopping || !catalogue.is_ready()) => {
             plain(StatusCode::SERVICE_UNAVAILABLE, "not ready\n")
         }
-        "/readyz" if stopping => plain(StatusCode::SERVICE_UNAVAILABLE, "stopping\n"),
-        "/readyz" => readiness(catalogue),
+        "/readyz" => match waited_for(&served.about, catalogue) {
+            Some(what) => plain(StatusCode::SERVICE_UNAVAILABLE, what + "\n"),
+            None => plain(StatusCode::OK, "ok\n"),
+        },
         _ => plain(StatusCode::NOT_FOUND, "not found\n"),
     }
 }
 
-fn readiness(catalogue: &Catalogue) -> Response<Body> {
+/// Why a process is not ready, if it is not.
+pub(super) fn waited_for(about: &About, catalogue: &Catalogue) -> Option<String> {
+    if about.shares.status().stopping {
+        return Some("stopping".to_owned());
+    }
     let waiting: Vec<&str> =
         catalogue.resources().iter().filter(|resource| resource.unsettled() > 0).map(ServedResource::plural).collect();
     if waiting.is_empty() {
-        return plain(StatusCode::OK, "ok\n");
+        return None;
     }
     let more = match waiting.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -189,7 +195,7 @@ fn readiness(catalogue: &Catalogue) -> Response<Body> {
     } else {
         "waiting for the first list"
     };
-    plain(StatusCode::SERVICE_UNAVAILABLE, format!("{list} of {}{more}\n", named.join(", ")))
+    Some(format!("{list} of {}{more}", named.join(", ")))
 }
 
 pub(super) fn plain(status: StatusCode, text: impl Into<String>) -> Response<Body> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use thiserror::Error as ThisError;
 
 use super::wire::{Status, WireError};
+use crate::chain::answered;
 
 /// Why a list or watch ended before its time.
 #[derive(Debug, ThisError)]
@@ -13,7 +14,7 @@ pub(super) enum WatchError {
     #[error("the request failed")]
     Request(#[source] kube::Error),
     /// The API server answered, but not with what was asked for.
-    #[error("the API server answered {code} {reason}: {message}")]
+    #[error("the API server answered {}", answered(*code, reason, message))]
     Status { code: u16, reason: String, message: String, retry_after: Option<Duration> },
     /// The connection broke while the answer was streaming in.
     #[error("the connection broke")]
@@ -89,6 +90,11 @@ impl WatchError {
         // A stream that ends inside a frame is a cut connection like any other.
         !matches!(self, Self::Wire(WireError::Cut(_)))
             && matches!(self, Self::Wire(_) | Self::NoMetadata | Self::ContentType(_))
+    }
+
+    /// The connection is at fault, which all resources share, and not what was asked for.
+    pub(super) fn is_about_connection(&self) -> bool {
+        matches!(self, Self::Request(_) | Self::Body(_) | Self::Idle(_))
     }
 
     /// How long the API server asked to be left alone.

@@ -49,12 +49,12 @@ pub struct Watch {
     pub outage: Arc<Outage>,
 }
 
-/// Whether an API server can be reached at all, so that an outage is one warning and not one a resource.
+/// Whether an API server can be reached, so that an outage or a lost connection is one warning and not one a resource.
 #[derive(Debug, Default)]
 pub struct Outage(AtomicBool);
 
 impl Outage {
-    /// Notes that the API server could not be reached; true if that is news.
+    /// Notes that the API server could not be reached, or not any more; true if that is news.
     fn begin(&self) -> bool {
         !self.0.swap(true, Ordering::Relaxed)
     }

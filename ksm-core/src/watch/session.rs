@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::{Instant, sleep};
-use tracing::{debug, info, trace, warn};
+use tracing::{Level, debug, enabled, info, trace, warn};
 
 use super::backoff::Backoff;
 use super::error::WatchError;
@@ -427,6 +427,11 @@ impl Session {
                 Event::Object { kind, object } => (kind, object),
                 Event::Error(status) => return Err(WatchError::from_event(status)),
             };
+            if enabled!(Level::TRACE)
+                && let Ok(ObjectMeta { namespace, name, resource_version, .. }) = decode_meta(encoding, &object)
+            {
+                trace!(?kind, namespace, name, resource_version, "event");
+            }
             match kind {
                 EventKind::Bookmark => *version = decode_meta(encoding, &object)?.resource_version,
                 EventKind::Deleted => {
@@ -470,7 +475,7 @@ impl Session {
         }
         let delay_ms = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
         let news = match error {
-            WatchError::Request(_) => self.outage.begin(),
+            error if error.is_about_connection() => self.outage.begin(),
             // A normal thing, however often.
             error if error.is_gone() => false,
             _ => !std::mem::replace(&mut self.warned, true),

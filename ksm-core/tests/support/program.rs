@@ -5,7 +5,9 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -45,7 +47,9 @@ pub fn failed(program: &str, arguments: &[&str], code: i32, message: &str) {
 pub struct Running {
     child: Child,
     lines: Receiver<String>,
-    stderr: Receiver<String>,
+    said: Arc<Mutex<String>>,
+    /// Told when stderr is at its end.
+    silent: Receiver<()>,
 }
 
 impl Running {
@@ -61,7 +65,7 @@ impl Running {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program starts");
         let stdout = child.stdout.take().expect("stdout is piped");
-        let mut stderr = child.stderr.take().expect("stderr is piped");
+        let stderr = child.stderr.take().expect("stderr is piped");
         let (send_line, lines) = channel();
         thread::spawn(move || {
             for line in BufReader::new(stdout).lines().map_while(Result::ok) {
@@ -70,13 +74,17 @@ impl Running {
                 }
             }
         });
-        let (send_text, text) = channel();
+        let (said, (end, silent)) = (Arc::new(Mutex::new(String::new())), channel());
+        let noted = Arc::clone(&said);
         thread::spawn(move || {
-            let mut all = String::new();
-            let _ = stderr.read_to_string(&mut all);
-            let _ = send_text.send(all);
+            let (mut stderr, mut line) = (BufReader::new(stderr), Vec::new());
+            while stderr.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+                noted.lock().unwrap_or_else(PoisonError::into_inner).push_str(&String::from_utf8_lossy(&line));
+                line.clear();
+            }
+            let _ = end.send(());
         });
-        Self { child, lines, stderr: text }
+        Self { child, lines, said, silent }
     }
 
     /// Its process id.
@@ -89,6 +97,11 @@ impl Running {
         self.lines.recv_timeout(DEADLINE).expect("a line on stdout")
     }
 
+    /// What it has said on stderr so far.
+    pub fn said(&self) -> String {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Asks it to stop as an orchestrator does.
     pub fn terminate(&self) {
         let status = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
@@ -97,10 +110,10 @@ impl Running {
 
     /// Waits for its end.
     pub fn ended(mut self) -> Outcome {
-        let stderr = self.stderr.recv_timeout(DEADLINE).expect("the program ends");
+        self.silent.recv_timeout(DEADLINE).expect("the program ends");
         let status: ExitStatus = self.child.wait().expect("the program has ended");
         let stdout = self.lines.iter().map(|line| line + "\n").collect();
-        Outcome { code: status.code(), stdout, stderr }
+        Outcome { code: status.code(), stdout, stderr: self.said() }
     }
 }
 
@@ -173,9 +186,11 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
 pub struct Folder(std::path::PathBuf);
 
 impl Folder {
-    /// A new folder.
+    /// A new folder, whoever else has one of that name.
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("ksm-{}-{name}", std::process::id()));
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let (process, number) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("ksm-{process}-{number}-{name}"));
         std::fs::create_dir_all(&path).expect("a folder can be made");
         Self(path)
     }

@@ -17,7 +17,10 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
 /// Whatever takes longer has failed.
-const DEADLINE: Duration = Duration::from_secs(30);
+pub const DEADLINE: Duration = Duration::from_secs(120);
+
+/// How long to see that nothing comes.
+const A_WHILE: Duration = Duration::from_millis(50);
 
 pub const JSON: &str = "application/json";
 pub const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
@@ -189,6 +192,19 @@ impl Watch {
             let frame = tokio::time::timeout(DEADLINE, self.body.frame()).await.expect("a frame in time");
             self.buffer.extend_from_slice(&frame.unwrap().unwrap().into_data().unwrap());
         }
+    }
+
+    /// Waits until so many bytes have come that make up no frame, and nothing comes behind them.
+    pub async fn halts_after(&mut self, bytes: usize) {
+        let halted = async {
+            while tokio::time::timeout(A_WHILE, self.next()).await.is_err() {
+                if self.buffer.len() >= bytes {
+                    return true;
+                }
+            }
+            false
+        };
+        assert!(tokio::time::timeout(DEADLINE, halted).await.expect("so many bytes in time"), "something comes");
     }
 
     /// Bytes that came without making up a frame.

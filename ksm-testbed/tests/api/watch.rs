@@ -7,7 +7,7 @@ use http::Method;
 use ksm_testbed::{SampleOptions, ShardRange, Testbed};
 use serde_json::{Value, json};
 
-use crate::client::{JSON, Next, PROTOBUF, STREAMED, empty, pod, start};
+use crate::client::{DEADLINE, JSON, Next, PROTOBUF, STREAMED, empty, pod, start};
 
 fn event(kind: &str, name: &str, version: u64) -> (String, String, u64) {
     (kind.to_owned(), name.to_owned(), version)
@@ -200,7 +200,7 @@ async fn closed_watches_are_noticed() {
     let watch = client.watch("/api/v1/pods?watch=1", JSON).await;
     assert_eq!(testbed.stats().open_watches("pods"), 1);
     drop(watch);
-    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    let deadline = std::time::Instant::now() + DEADLINE;
     while testbed.stats().open_watches("pods") > 0 {
         assert!(std::time::Instant::now() < deadline, "the watch is still counted as open");
         tokio::task::yield_now().await;

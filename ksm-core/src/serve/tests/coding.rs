@@ -134,15 +134,25 @@ async fn a_scrape_waits_for_what_was_read_a_while_ago() {
     let writer = {
         let progress = Arc::clone(&progress);
         tokio::spawn(async move {
-            progress.freshness.wanted().await;
-            progress.freshness.note_shown();
+            loop {
+                progress.freshness.wanted().await;
+                progress.freshness.note_shown();
+            }
         })
     };
-    progress.freshness.note_change();
-    running.get("/metrics").await;
-    assert!(progress.freshness.behind().is_some(), "a change of this moment is not waited for");
+    let mut tries = 0..5;
+    let tolerated = loop {
+        progress.freshness.note_change();
+        running.get("/metrics").await;
+        // Not if the machine halts in between: then the change is of a while ago, and shown.
+        let tolerated = progress.freshness.behind().is_some();
+        if tolerated || tries.next().is_none() {
+            break tolerated;
+        }
+    };
+    assert!(tolerated, "a change of this moment is not waited for");
     tokio::time::sleep(Duration::from_millis(1100)).await;
     running.get("/metrics").await;
     assert_eq!(progress.freshness.behind(), None);
-    writer.await.unwrap();
+    writer.abort();
 }

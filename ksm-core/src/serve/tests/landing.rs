@@ -11,7 +11,7 @@ async fn the_landing_page_tells_what_is_served() {
         "<title>ksm-test</title>",
         "1.2.3 (revision abc, date 2026-01-02T03:04:05Z)",
         "All &lt;resources&gt;",
-        "waiting for the first lists",
+        "<span class=busy>waiting for the first list of alphas, betas</span>",
         "<a href=\"metrics?resources=alphas\">alphas</a><td>2<td>4<td>",
         "<td class=\"l busy\">listing (2 of 2)<td>never<td",
         "<td>All<td>3<td>6<td>",
